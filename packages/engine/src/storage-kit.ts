@@ -30,12 +30,20 @@ export {
   type SearchRequest,
   type Signals,
 } from './ports/storage-search.ts';
-export type { EmbeddingBatch, MemoryVectors, PendingEmbedding, PendingEmbeddings } from './ports/storage-vectors.ts';
+export {
+  type EmbeddingBatch,
+  MAX_BATCH_USERS,
+  MAX_SHORT_TEXT,
+  type MemoryVectors,
+  type NamespaceUser,
+  type PendingEmbedding,
+  type PendingEmbeddings,
+} from './ports/storage-vectors.ts';
 export { splitHosts } from './postgres-address.ts';
 export type { PostgresOptions, SchemaSteps } from './postgres-package.ts';
 export type { Digest } from './recall-index/entry.ts';
 export { Nearness } from './recall-index/nearness.ts';
-export { packStates } from './recall-index/token-states.ts';
+export { areIntactStates, packStates } from './recall-index/token-states.ts';
 export { attributeKey, attributesOfRow, filteredAttributes, isOpen } from './storage/attributes.ts';
 export { BatchQueue } from './storage/batch-queue.ts';
 export {

@@ -4,6 +4,7 @@ import {
   fromJson,
   getWords,
   join,
+  MAX_SHORT_TEXT,
   type Recallable,
   type RecallWriter,
   raw,
@@ -24,6 +25,9 @@ const MAX_FREQUENCY = 2 ** 15 - 1;
 /** End of a claim. Before this time, only the claiming process embeds the memory. */
 export const CLAIM_END = raw("clock_timestamp() + interval '30 seconds'");
 
+/** Values of `pending_embedding.stage`. */
+export const [SHORT, LONG, REST] = [0, 1, 2];
+
 /** See `RecallWriter.enterNew`. If a client waits for the vectors, the memories are claimed by this process. */
 async function enterNew(
   transaction: OwnQueries,
@@ -33,18 +37,21 @@ async function enterNew(
   if (memories.length === 0) return;
   await insertEntries(transaction, memories);
   const rows = sql`unnest(${memories.map(({ namespace }) => namespace)}::text[],
-    ${memories.map(({ ordinal }) => ordinal)}::bigint[]) AS entered(namespace, ordinal)
+    ${memories.map(({ ordinal }) => ordinal)}::bigint[], ${memories.map(({ userId }) => userId)}::text[],
+    ${memories.map(({ content }) => (content.length > MAX_SHORT_TEXT ? LONG : SHORT))}::smallint[])
+    AS entered(namespace, ordinal, user_id, stage)
     WHERE EXISTS (SELECT 1 FROM embedding_model WHERE in_use) ON CONFLICT DO NOTHING`;
   await transaction.run(
     vectors === 'waited for'
-      ? sql`INSERT INTO pending_embedding (namespace, ordinal, claimed_by, claimed_until)
-            SELECT namespace, ordinal, ${transaction.process}, ${CLAIM_END} FROM ${rows}`
-      : sql`INSERT INTO pending_embedding (namespace, ordinal) SELECT namespace, ordinal FROM ${rows}`,
+      ? sql`INSERT INTO pending_embedding (namespace, ordinal, user_id, stage, claimed_by, claimed_until)
+            SELECT namespace, ordinal, user_id, stage, ${transaction.process}, ${CLAIM_END} FROM ${rows}`
+      : sql`INSERT INTO pending_embedding (namespace, ordinal, user_id, stage)
+            SELECT namespace, ordinal, user_id, stage FROM ${rows}`,
   );
 }
 
 /** Data of a memory from which its index entry is built. */
-interface RecallText extends Pick<Recallable, 'namespace' | 'content' | 'tags'> {
+interface RecallText extends Pick<Recallable, 'namespace' | 'userId' | 'content' | 'tags'> {
   ordinal: number;
   tier: Tier;
 }
@@ -86,7 +93,7 @@ export async function readRecallTexts(
   ordinals: readonly number[],
 ): Promise<RecallText[]> {
   const rows = await transaction.rows<RecallTextRow>(sql`
-    SELECT namespace, ordinal, tier, content, tags FROM memory
+    SELECT namespace, user_id AS "userId", ordinal, tier, content, tags FROM memory
     WHERE namespace = ${namespace} AND ordinal = ANY(${ordinals}::bigint[])`);
   return rows.map((row) => ({ ...row, tags: fromJson<string[]>(row.tags, 'the tags of memory', row.ordinal) }));
 }
@@ -111,7 +118,7 @@ export async function insertEntries(transaction: OwnQueries, memories: readonly 
 }
 
 /** Returns the index entry of a memory as a row of the table `recall_entry`. */
-export function buildEntry(memory: RecallText) {
+export function buildEntry(memory: Omit<RecallText, 'userId'>) {
   const { namespace, ordinal } = memory;
   const { frequencies, length, speaker, marks, speakerTerms } = getWords(memory);
   const terms = [...frequencies.entries()].sort(([one], [other]) => one - other);

@@ -187,16 +187,21 @@ export const MIGRATIONS: readonly SchemaStep[] = [
   );
   -- Queue of memories without vectors, in order of arrival. Only the claiming process embeds a memory until
   -- claimed_until. reembed: true for low priority, after memories written by clients: the memory had vectors of another
-  -- model or layout, or was written by consolidation.
+  -- model or layout, or was written by consolidation. stage: 0 for a short text, 1 for a long text, 2 for the rest of a
+  -- text. embedded_chars: UTF-16 units at the start of the text that have vectors of the model of the index entry.
   CREATE TABLE pending_embedding (
     namespace text COLLATE "C" NOT NULL,
     ordinal bigint NOT NULL,
+    user_id text COLLATE "C" NOT NULL,
     reembed boolean NOT NULL DEFAULT false,
+    stage smallint NOT NULL,
+    embedded_chars integer NOT NULL DEFAULT 0,
     claimed_by text COLLATE "C" NOT NULL DEFAULT '',
     claimed_until timestamptz NOT NULL DEFAULT '-infinity',
     PRIMARY KEY (namespace, ordinal)
   ) WITH (fillfactor = 70);
-  CREATE INDEX pending_embedding_by_turn ON pending_embedding (reembed, ordinal);
+  CREATE INDEX pending_embedding_by_ordinal ON pending_embedding (ordinal);
+  CREATE INDEX pending_embedding_by_turn ON pending_embedding (reembed, stage, namespace, user_id, ordinal);
 
   -- Memories whose text has not been checked for duplicates.
   CREATE TABLE merge_candidate (

@@ -2,8 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { MemoryError } from '@memoryd/contract';
 import { takePart } from '@memoryd/minilm/parts';
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { EmbedPurpose } from '../ports/embedder.ts';
 import { CALL_LIMITS, EmbeddingScheduler } from './embedding-scheduler.ts';
+import type { Lane } from './lanes.ts';
 import type { EmbedParts } from './thread.ts';
 
 const BROKEN = 'a text that breaks the model';
@@ -19,15 +19,15 @@ const tokenize = (text: string) => (text.match(/\S+/g) ?? []).map(({ length }) =
 
 describe('EmbeddingScheduler', () => {
   let steps: string[][];
-  let running: Record<EmbedPurpose, number>;
+  let running: Record<Lane, number>;
   let scheduler: EmbeddingScheduler;
 
-  /** A model that records its texts, fails at one of them, and checks that there is one call of a purpose at a time. */
-  const embedParts: EmbedParts = async (windows, purpose) => {
+  /** A model that records its texts, fails at one of them, and checks that there is one call of a lane at a time. */
+  const embedParts: EmbedParts = async (windows, lane) => {
     steps.push([...windows]);
-    running[purpose]++;
+    running[lane]++;
     try {
-      expect(running[purpose]).toBe(1);
+      expect(running[lane]).toBe(1);
       if (windows.includes(BROKEN)) throw new Error('broken');
       await delay(5);
       return windows.map((window) => {
@@ -35,13 +35,13 @@ describe('EmbeddingScheduler', () => {
         return { vector: Float32Array.of(1, 0), length, tokens: ids.length };
       });
     } finally {
-      running[purpose]--;
+      running[lane]--;
     }
   };
 
   beforeEach(() => {
     steps = [];
-    running = { query: 0, memory: 0 };
+    running = { query: 0, short: 0, long: 0 };
     scheduler = new EmbeddingScheduler(embedParts, TEXTS_TOGETHER);
   });
 
@@ -84,6 +84,33 @@ describe('EmbeddingScheduler', () => {
     expect(steps.findIndex((windows) => windows.includes(LONG.slice(0, 200)))).toBe(1);
   });
 
+  it('embeds short texts during a step of a long text, but at most eight times, so that the long text goes on', async () => {
+    let finish = () => {};
+    const lanes: Lane[] = [];
+    const waiting = new EmbeddingScheduler(async (windows, lane) => {
+      lanes.push(lane);
+      if (lane === 'long') await new Promise<void>((resolve) => (finish = resolve));
+      return windows.map(({ length }) => ({ vector: Float32Array.of(1), length, tokens: 1 }));
+    }, 1);
+    const long = waiting.embed([LONG], 'memory');
+    const short = waiting.embed(Array(20).fill('short'), 'memory');
+    await nextTick();
+    expect(lanes).toEqual(['long', ...Array(8).fill('short')]);
+    finish();
+    await nextTick();
+    finish();
+    await Promise.all([long, short]);
+    expect(lanes.filter((lane) => lane === 'long')).toHaveLength(2);
+  });
+
+  it('embeds at most `maxParts` parts of each text, and returns where the rest begins', async () => {
+    const [long, short] = await scheduler.embed([LONG, 'short'], 'memory', 2);
+    expect(long?.vectors).toHaveLength(2);
+    expect(LONG.slice(0, long?.next)).toMatch(/came in\. $/);
+    expect(short).toEqual({ vectors: [expect.anything()] });
+    expect(steps.flat()).toHaveLength(3);
+  });
+
   it('rejects only the call with the text that makes the model fail, and skips the other texts of that call', async () => {
     const calls = [['before'], [BROKEN, ...Array(30).fill('orphan')], ['behind']];
     const outcomes = await Promise.allSettled(calls.map((texts) => scheduler.embed(texts, 'memory')));
@@ -106,13 +133,13 @@ describe('EmbeddingScheduler', () => {
     const calls = [...Array(8).fill(LONG), 'short'].map((text) => scheduler.embed([text], 'memory'));
     const outcomes = Promise.allSettled(calls);
     await nextTick();
-    expect(running.memory).toBe(1);
+    expect(running).toEqual({ query: 0, short: 1, long: 1 });
     await scheduler.close();
-    expect(running.memory).toBe(0);
+    expect(running).toEqual({ query: 0, short: 0, long: 0 });
     for (const outcome of await outcomes) expect(outcome).toMatchObject({ reason: { code: 'UNAVAILABLE' } });
     await expect(scheduler.embed(['later'], 'query')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     await nextTick();
-    expect(steps).toHaveLength(1);
+    expect(steps).toHaveLength(2);
   });
 
   it('does not retry the calls of a failed step one by one after close', async () => {

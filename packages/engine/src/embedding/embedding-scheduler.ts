@@ -1,6 +1,8 @@
 import { MemoryError } from '@memoryd/contract/errors';
 import { type EmbeddedPart, getWindow, STATE_SIZE, WINDOW_LENGTH } from '@memoryd/minilm/parts';
 import type { Embedder, Embedding, EmbedPurpose } from '../ports/embedder.ts';
+import { MAX_SHORT_TEXT } from '../ports/storage-vectors.ts';
+import type { Lane } from './lanes.ts';
 import type { EmbedParts, Thread } from './thread.ts';
 
 /**
@@ -10,9 +12,15 @@ import type { EmbedParts, Thread } from './thread.ts';
  */
 const STEP_CHARS: Record<EmbedPurpose, number> = { query: 512, memory: WINDOW_LENGTH };
 
+/** Maximum steps of short texts that begin during one step of a long text, so that long texts are always embedded. */
+const MAX_STEPS_BESIDE_LONG = 8;
+
 /** A call to `embed`. The call is queued while it has texts that are not part of a step. */
 interface Call {
   purpose: EmbedPurpose;
+  lane: Lane;
+  /** Maximum parts of each text. */
+  maxParts: number;
   texts: Text[];
   /** Result of each finished text. */
   embeddings: Embedding[];
@@ -22,24 +30,28 @@ interface Call {
   reject(error: unknown): void;
 }
 
-/** A text of a call. `parts` has the embedded parts that contain tokens. The next part begins at the offset `from`. */
+/**
+ * A text of a call. `parts` has the embedded parts that contain tokens, `partCount` is the number of all embedded parts.
+ * The next part begins at the offset `from`.
+ */
 interface Text {
   call: Call;
   index: number;
   content: string;
   parts: EmbeddedPart[];
+  partCount: number;
   from: number;
 }
 
-/** The queued calls of one purpose and the running step. */
-interface PurposeQueue {
+/** The queued calls of one lane and the running step. */
+interface LaneQueue {
   calls: Call[];
   step: Promise<void> | undefined;
 }
 
 /**
- * A fair scheduler for a model, with one queue for queries and one for memories. The model runs queries first, so that
- * a query waits for at most one run of memory parts. A step can embed several texts, because some models embed a batch
+ * A fair scheduler for a model, with a queue for each of the `LANES`. The model runs queries first, so that a query waits
+ * for at most one run of memory parts, and short texts before long texts. A step can embed several texts, because some models embed a batch
  * faster than its texts one by one. Steps alternate between calls after each text, and between texts after each
  * part, so that neither a long text nor a call with many texts delays other calls.
  */
@@ -47,7 +59,9 @@ export class EmbeddingScheduler {
   readonly #embedParts: EmbedParts;
   readonly #textsTogether: number;
   readonly #limit = new CallLimit();
-  readonly #queues: Record<EmbedPurpose, PurposeQueue> = { query: createQueue(), memory: createQueue() };
+  readonly #queues: Record<Lane, LaneQueue> = { query: createQueue(), short: createQueue(), long: createQueue() };
+  /** Number of steps of short texts that began during the running step of a long text. */
+  #stepsBesideLong = 0;
   #closed = false;
 
   /** @param textsTogether maximum texts of a step */
@@ -59,10 +73,16 @@ export class EmbeddingScheduler {
   /**
    * Embeds texts. Throws UNAVAILABLE if too many calls are in progress (see `CALL_LIMITS`) or the scheduler is closed.
    * Also throws errors of the model.
+   *
+   * @param maxParts see `Embedder.embed`
    */
-  async embed(texts: readonly string[], purpose: EmbedPurpose): Promise<Embedding[]> {
+  async embed(
+    texts: readonly string[],
+    purpose: EmbedPurpose,
+    maxParts = Number.POSITIVE_INFINITY,
+  ): Promise<Embedding[]> {
     if (this.#closed) throw closedError();
-    return this.#limit.count(purpose, async () => (texts.length === 0 ? [] : this.#enqueue(texts, purpose)));
+    return this.#limit.count(purpose, async () => (texts.length === 0 ? [] : this.#enqueue(texts, purpose, maxParts)));
   }
 
   /** Rejects all calls and resolves when the model is idle. */
@@ -73,29 +93,35 @@ export class EmbeddingScheduler {
     await Promise.all(queues.map(({ step }) => step));
   }
 
-  #enqueue(texts: readonly string[], purpose: EmbedPurpose): Promise<Embedding[]> {
-    const queue = this.#queues[purpose];
+  #enqueue(texts: readonly string[], purpose: EmbedPurpose, maxParts: number): Promise<Embedding[]> {
+    const lane = getLane(texts, purpose);
     return new Promise((resolve, reject) => {
-      queue.calls.push(createCall(texts, purpose, resolve, reject));
+      this.#queues[lane].calls.push(createCall(texts, { purpose, lane, maxParts, resolve, reject }));
       // Deferred, so that calls made in the same tick are batched.
-      queueMicrotask(() => this.#runNextStep(queue));
+      queueMicrotask(() => this.#runNextStep(lane));
     });
   }
 
-  #runNextStep(queue: PurposeQueue): void {
+  #runNextStep(lane: Lane): void {
+    const queue = this.#queues[lane];
     if (queue.step || queue.calls.length === 0) return;
+    if (lane === 'short' && this.#queues.long.step && this.#stepsBesideLong++ >= MAX_STEPS_BESIDE_LONG) return;
     queue.step = this.#runStep(takeStep(queue.calls, this.#textsTogether)).then(() => {
       queue.step = undefined;
-      this.#runNextStep(queue);
+      if (lane === 'long') {
+        this.#stepsBesideLong = 0;
+        this.#runNextStep('short');
+      }
+      this.#runNextStep(lane);
     });
   }
 
   async #runStep(texts: readonly Text[]): Promise<void> {
     try {
       if (this.#closed) throw closedError();
-      const { purpose } = (texts[0] as Text).call;
+      const { lane } = (texts[0] as Text).call;
       const windows = texts.map(({ content, from }) => getWindow(content, from));
-      const parts = await this.#embedParts(windows, purpose);
+      const parts = await this.#embedParts(windows, lane);
       if (this.#closed) throw closedError();
       for (const [i, text] of texts.entries()) this.#finishPart(text, parts[i] as EmbeddedPart);
     } catch (error) {
@@ -117,7 +143,9 @@ export class EmbeddingScheduler {
   #finishPart(text: Text, part: EmbeddedPart): void {
     const { call, content } = text;
     text.from += part.length;
-    const done = text.from >= content.length || (call.purpose === 'query' && text.parts.length + 1 === MAX_QUERY_PARTS);
+    text.partCount++;
+    const isLast = text.partCount === call.maxParts || text.from >= content.length;
+    const done = isLast || (call.purpose === 'query' && text.parts.length + 1 === MAX_QUERY_PARTS);
     // A part that consists of white space or unknown characters has no tokens and gets no vector.
     if (part.tokens > 0) text.parts.push(part);
     if (done) finishText(text);
@@ -126,35 +154,39 @@ export class EmbeddingScheduler {
 
   #requeue(text: Text): void {
     const { call } = text;
-    if (call.texts.length === 0) this.#queues[call.purpose].calls.push(call);
+    if (call.texts.length === 0) this.#queues[call.lane].calls.push(call);
     call.texts.push(text);
   }
 
   /** Rejects a call and drops its queued texts. */
   #fail(call: Call, error: unknown): void {
-    const { calls } = this.#queues[call.purpose];
+    const { calls } = this.#queues[call.lane];
     if (call.texts.splice(0).length > 0) calls.splice(calls.indexOf(call), 1);
     call.reject(error);
   }
 }
 
-function createQueue(): PurposeQueue {
+function getLane(texts: readonly string[], purpose: EmbedPurpose): Lane {
+  if (purpose === 'query') return 'query';
+  return texts.some(({ length }) => length > MAX_SHORT_TEXT) ? 'long' : 'short';
+}
+
+function createQueue(): LaneQueue {
   return { calls: [], step: undefined };
 }
 
 function createCall(
   contents: readonly string[],
-  purpose: EmbedPurpose,
-  resolve: Call['resolve'],
-  reject: Call['reject'],
+  options: Pick<Call, 'purpose' | 'lane' | 'maxParts' | 'resolve' | 'reject'>,
 ): Call {
-  const call: Call = { purpose, texts: [], embeddings: [], pending: contents.length, resolve, reject };
-  call.texts = contents.map((content, index) => ({ call, index, content, parts: [], from: 0 }));
+  const call: Call = { ...options, texts: [], embeddings: [], pending: contents.length };
+  call.texts = contents.map((content, index) => ({ call, index, content, parts: [], partCount: 0, from: 0 }));
   return call;
 }
 
-function finishText({ call, index, parts }: Text): void {
-  call.embeddings[index] = toEmbedding(parts, call.purpose);
+function finishText({ call, index, content, parts, from }: Text): void {
+  const hasRest = call.purpose === 'memory' && from < content.length;
+  call.embeddings[index] = { ...toEmbedding(parts, call.purpose), ...(hasRest && { next: from }) };
   call.pending--;
   if (call.pending === 0) call.resolve(call.embeddings);
 }
@@ -266,9 +298,9 @@ export function createThreadEmbedder(thread: Thread, model: ThreadModel): Embedd
     dimensions: model.dimensions,
     ...(model.onlyEnglish && { onlyEnglish: true }),
     maxBatchSize: MAX_BATCH,
-    async embed(texts, purpose) {
+    async embed(texts, purpose, maxParts) {
       if (texts.length > MAX_BATCH) throw new RangeError(`at most ${MAX_BATCH} texts can be embedded at once`);
-      return scheduler.embed(texts, purpose);
+      return scheduler.embed(texts, purpose, maxParts);
     },
     async close() {
       await scheduler.close();

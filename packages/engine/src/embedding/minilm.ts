@@ -37,9 +37,9 @@ export function withoutStates(embedder: Embedder): Embedder {
   return {
     ...embedder,
     modelId: `${embedder.modelId}:vectors-alone`,
-    async embed(texts, purpose) {
-      const embeddings = await embedder.embed(texts, purpose);
-      return embeddings.map(({ vectors }) => ({ vectors }));
+    async embed(...call) {
+      const embeddings = await embedder.embed(...call);
+      return embeddings.map(({ states: _, ...embedding }) => embedding);
     },
   };
 }
@@ -48,7 +48,7 @@ export function withoutStates(embedder: Embedder): Embedder {
 async function startLoadedThread(folder: string): Promise<Thread> {
   const thread = startThread({ kind: 'minilm', source: folder });
   try {
-    await thread.embedParts([''], 'memory');
+    await thread.embedParts([''], 'short');
     return thread;
   } catch (error) {
     await thread.stop();

@@ -114,21 +114,31 @@ class OpenAiCompatible implements Embedder {
     this.#requests = requests;
   }
 
-  async embed(texts: readonly string[], purpose: EmbedPurpose): Promise<Embedding[]> {
+  async embed(
+    texts: readonly string[],
+    purpose: EmbedPurpose,
+    maxParts = Number.POSITIVE_INFINITY,
+  ): Promise<Embedding[]> {
     if (texts.length > MAX_BATCH) throw new RangeError(`at most ${MAX_BATCH} texts can be embedded at once`);
-    return this.#limit.count(purpose, () => this.#embed(texts, purpose));
+    return this.#limit.count(purpose, () => this.#embed(texts, purpose, maxParts));
   }
 
   async close(): Promise<void> {
     this.#requests.close();
   }
 
-  async #embed(texts: readonly string[], purpose: EmbedPurpose): Promise<Embedding[]> {
-    const parts: string[][] = [];
+  async #embed(texts: readonly string[], purpose: EmbedPurpose, maxParts: number): Promise<Embedding[]> {
+    const split: SplitText[] = [];
     const maxBytes = MAX_PART_BYTES - utf8(this.#prefixes[purpose]).length;
-    for (const text of texts) parts.push(await getNonBlankParts(text, purpose, maxBytes));
-    const embedded = await this.#embedParts(parts.flat(), purpose);
-    return parts.map(({ length }) => ({ vectors: getVectors(embedded.splice(0, length).flat(), purpose) }));
+    for (const text of texts) split.push(await splitText(text, { purpose, maxBytes, maxParts }));
+    const embedded = await this.#embedParts(
+      split.flatMap(({ parts }) => parts),
+      purpose,
+    );
+    return split.map(({ parts, next }) => {
+      const vectors = getVectors(embedded.splice(0, parts.length).flat(), purpose);
+      return { vectors, ...(next !== undefined && { next }) };
+    });
   }
 
   async #embedParts(parts: readonly string[], purpose: EmbedPurpose): Promise<WeightedVector[][]> {
@@ -195,19 +205,32 @@ class OpenAiCompatible implements Embedder {
   }
 }
 
+/** The non-blank parts of a text, and the offset of the rest of a memory; see `Embedding.next`. */
+interface SplitText {
+  parts: string[];
+  next?: number;
+}
+
 /**
- * Returns the non-blank parts of a text, each of at most `maxBytes` bytes; of a query, at most `MAX_QUERY_PARTS` parts.
- * Yields to the event loop between parts, because splitting a megabyte takes a few tenths of a second. Unpaired
- * surrogates, which UTF-8 cannot encode, become U+FFFD.
+ * Splits a text into parts of at most `maxBytes` bytes; a memory into at most `maxParts` parts including blank ones, a
+ * query into at most `MAX_QUERY_PARTS`. Yields to the event loop between parts, because splitting a megabyte takes a few
+ * tenths of a second. Unpaired surrogates, which UTF-8 cannot encode, become U+FFFD.
  */
-async function getNonBlankParts(text: string, purpose: EmbedPurpose, maxBytes: number): Promise<string[]> {
+async function splitText(
+  text: string,
+  { purpose, maxBytes, maxParts }: { purpose: EmbedPurpose; maxBytes: number; maxParts: number },
+): Promise<SplitText> {
   const parts: string[] = [];
+  let count = 0;
+  let end = 0;
   for (const part of getParts(text.toWellFormed(), utf8, maxBytes)) {
     if (part.trim() !== '') parts.push(part);
+    end += part.length;
     if (purpose === 'query' && parts.length === MAX_QUERY_PARTS) break;
+    if (++count === maxParts) break;
     if (parts.length % PARTS_PER_TURN === 0) await setImmediate();
   }
-  return parts;
+  return purpose === 'memory' && end < text.length ? { parts, next: end } : { parts };
 }
 
 type Purpose = EmbedPurpose | 'opening';

@@ -2,14 +2,14 @@ import { createRequire } from 'node:module';
 import { disableTelemetry } from '@memoryd/minilm/files';
 import type { EmbeddedPart } from '@memoryd/minilm/parts';
 import { Piscina } from 'piscina';
-import type { EmbedPurpose } from '../ports/embedder.ts';
+import { LANES, type Lane } from './lanes.ts';
 import type { PartsCall, WorkerData } from './worker.ts';
 
 // Resolved by package name, so that the thread runs the built file even if the caller runs from source.
 const WORKER = createRequire(import.meta.url).resolve('@memoryd/engine/embedding/worker');
 
-/** Maximum concurrent calls to the thread: one of each purpose. */
-const MAX_CONCURRENT_CALLS = 2;
+/** Maximum concurrent calls to the thread: one of each lane. */
+const MAX_CONCURRENT_CALLS = LANES.length;
 
 /**
  * Maximum wait for calls at process exit, in ms. With the bundled model, a call takes at most half a second, and
@@ -17,11 +17,11 @@ const MAX_CONCURRENT_CALLS = 2;
  */
 const MAX_EXIT_WAIT_MS = 2000;
 
-/** Embeds the first part of each window. Queries run before memories. */
-export type EmbedParts = (windows: readonly string[], purpose: EmbedPurpose) => Promise<EmbeddedPart[]>;
+/** Embeds the first part of each window. */
+export type EmbedParts = (windows: readonly string[], lane: Lane) => Promise<EmbeddedPart[]>;
 
 export interface Thread {
-  /** Embeds the first part of each window; at most one concurrent call of each purpose. */
+  /** Embeds the first part of each window; at most one concurrent call of each lane. */
   embedParts: EmbedParts;
   /** Stops the thread. Must not be called while a call is in progress. */
   stop(): Promise<void>;
@@ -53,7 +53,7 @@ export function startThread(model: Omit<WorkerData, 'busy'>): Thread {
   const awaitCalls = () => calls.waitUntilIdle(MAX_EXIT_WAIT_MS);
   process.on('exit', awaitCalls);
   return {
-    embedParts: (windows, purpose) => calls.count(() => pool.run({ windows, purpose })),
+    embedParts: (windows, lane) => calls.count(() => pool.run({ windows, lane })),
     async stop() {
       process.off('exit', awaitCalls);
       await pool.destroy();

@@ -68,7 +68,7 @@ function isFolder(path: string): boolean {
  * thread stops afterwards, because terminating a thread inside the native library aborts the process.
  */
 async function loadModel(thread: Thread, signal: AbortSignal): Promise<number> {
-  const loading = thread.embedParts(['memory'], 'memory');
+  const loading = thread.embedParts(['memory'], 'short');
   let abortLoading = () => {};
   const aborted = new Promise<never>((_resolve, reject) => {
     abortLoading = () => reject(new Error('opening the model was aborted'));

@@ -3,6 +3,7 @@ import { workerData } from 'node:worker_threads';
 import type { EmbeddedPart, Model, Turn } from '@memoryd/minilm/parts';
 import type { EmbedPurpose } from '../ports/embedder.ts';
 import { type Encoding, PLAIN_ENCODING } from './encoding.ts';
+import { LANES, type Lane } from './lanes.ts';
 
 /** Loads a model for each purpose, from a folder or by its name on the Hugging Face hub. */
 type LoadModels = (source: string, encoding: Encoding) => Promise<Record<EmbedPurpose, Model>>;
@@ -26,36 +27,44 @@ export interface WorkerData {
   busy: Int32Array;
 }
 
-/** Message to the embedding thread: text windows to embed, and their purpose. */
+/** Message to the embedding thread: text windows to embed, and their lane. */
 export interface PartsCall {
   windows: readonly string[];
-  purpose: EmbedPurpose;
+  lane: Lane;
 }
 
 const { kind, source, encoding = PLAIN_ENCODING, busy } = workerData as WorkerData;
 let models: ReturnType<LoadModels> | undefined;
 
-/** Resolves when all queries in progress have settled. */
-let queries: Promise<unknown> = Promise.resolve();
-
-const turns: Record<EmbedPurpose, Turn> = {
-  async query() {},
-  async memory() {
-    // Yields to the event loop, so that queries that were sent in the meantime start first.
-    await nextTurn();
-    for (let awaited: unknown; awaited !== queries; ) {
-      awaited = queries;
-      await awaited;
-    }
-  },
+/** By lane, resolves when all calls in progress have settled. */
+const inProgress: Record<Lane, Promise<unknown>> = {
+  query: Promise.resolve(),
+  short: Promise.resolve(),
+  long: Promise.resolve(),
 };
 
+const turns: Record<Lane, Turn> = {
+  async query() {},
+  short: () => awaitLanesBefore('short'),
+  long: () => awaitLanesBefore('long'),
+};
+
+async function awaitLanesBefore(lane: Lane): Promise<void> {
+  const before = LANES.slice(0, LANES.indexOf(lane));
+  // Yields to the event loop, so that calls that were sent in the meantime start first.
+  await nextTurn();
+  for (let awaited: unknown[] = []; before.some((other, i) => inProgress[other] !== awaited[i]); ) {
+    awaited = before.map((other) => inProgress[other]);
+    await Promise.all(awaited);
+  }
+}
+
 /** Embeds the first part of each window. The first call loads the model; if loading fails, every call rejects. */
-export default async function embedParts({ windows, purpose }: PartsCall): Promise<EmbeddedPart[]> {
+export default async function embedParts({ windows, lane }: PartsCall): Promise<EmbeddedPart[]> {
   try {
     models ??= LOADERS[kind](source, encoding);
-    const embedded = (await models)[purpose](windows, turns[purpose]);
-    if (purpose === 'query') queries = settleBoth(queries, embedded);
+    const embedded = (await models)[lane === 'query' ? 'query' : 'memory'](windows, turns[lane]);
+    inProgress[lane] = settleBoth(inProgress[lane], embedded);
     return await embedded;
   } finally {
     Atomics.sub(busy, 0, 1);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { embedVectors } from './embedder.fixture.ts';
-import type { Embedder, EmbedPurpose } from './embedder.ts';
+import type { Embedder, Embedding, EmbedPurpose } from './embedder.ts';
 
 const PURPOSES: EmbedPurpose[] = ['query', 'memory'];
 
@@ -101,6 +101,27 @@ export function embedderContract(open: () => Promise<Embedder>): () => Embedder 
     expect(ofQuery).toHaveLength(1);
     expect(cosine(ofQuery?.[0], ofQuery?.[0])).toBeCloseTo(1, 4);
   });
+
+  it.each([1, 3])(
+    'returns the vectors of the whole text if a long memory is embedded %i parts at a time',
+    async (maxParts) => {
+      const text = `${LONG_TEXT}${' '.repeat(9000)}${LONG_TEXT} 🎉`;
+      const [whole] = await embedder.embed([text], 'memory');
+      const joined: Embedding = { vectors: [] };
+      let pieces = 0;
+      for (let from: number | undefined = 0; from !== undefined; pieces++) {
+        const [piece] = (await embedder.embed([text.slice(from)], 'memory', maxParts)) as [Embedding];
+        expect(piece.vectors.length).toBeLessThanOrEqual(maxParts);
+        joined.vectors.push(...piece.vectors);
+        if (piece.states) joined.states = [...(joined.states ?? []), ...piece.states];
+        if (piece.next !== undefined) expect(piece.next).toBeGreaterThan(0);
+        from = piece.next === undefined ? undefined : from + piece.next;
+      }
+      expect(pieces).toBeGreaterThan(2);
+      expect(whole).not.toHaveProperty('next');
+      expect(joined).toEqual(whole);
+    },
+  );
 
   it('embeds a query before the last of the memories that are already queued', async () => {
     const completed: string[] = [];

@@ -16,6 +16,8 @@ export interface Embedding {
    * for each token. Absent if the model does not provide token states.
    */
   states?: Int8Array[];
+  /** Offset at which the rest of the text begins, in UTF-16 units. Absent if the text was embedded to its end. */
+  next?: number;
 }
 
 /**
@@ -41,12 +43,16 @@ export interface Embedder {
   /**
    * Returns an embedding for each text, in the order of the texts.
    *
+   * With `maxParts`, only the first parts of each text are embedded. A call with the rest of the text, from `next` on,
+   * continues with the same parts as a call with the whole text.
+   *
+   * @param maxParts maximum parts of each memory, at least 1; unlimited if omitted
    * @throws RangeError for more texts than `maxBatchSize`
    * @throws MemoryError UNAVAILABLE if too many calls wait, or after closing
    * @throws EmbedderUnavailable if the model cannot be used at the moment, regardless of the texts
    * @throws any other error if the model fails, possibly because of these texts
    */
-  embed(texts: readonly string[], purpose: EmbedPurpose): Promise<Embedding[]>;
+  embed(texts: readonly string[], purpose: EmbedPurpose, maxParts?: number): Promise<Embedding[]>;
   /** Frees threads and memory, and rejects pending calls. */
   close(): Promise<void>;
 }

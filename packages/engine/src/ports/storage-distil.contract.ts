@@ -290,7 +290,7 @@ export function distilStorageContract(tested: TestedStorage): void {
       ];
       const first = await distil([a, b], 'one');
       const second = await distil([c, d], 'two', 'another');
-      expect(await tested.storage.pendingEmbeddings(MODEL, { ...BATCH, maxReembeddingChars: 4 })).toEqual({
+      expect(await tested.storage.pendingEmbeddings(MODEL, { ...BATCH, maxReembeddingChars: 4 })).toMatchObject({
         isInUse: true,
         reembed: true,
         memories: [{ ordinal: first, revision: 1, content: 'one' }],

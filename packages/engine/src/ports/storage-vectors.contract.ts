@@ -2,6 +2,7 @@ import { STATE_SIZE } from '@memoryd/minilm/parts';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { BATCH, MODEL, NOW, type TestedStorage, vector } from './storage.fixture.ts';
 import type { NewMemory } from './storage-memories.ts';
+import type { EmbeddingBatch, MemoryVectors, NamespaceUser } from './storage-vectors.ts';
 
 /** Contract tests of the `VectorStorage` port. */
 export function vectorStorageContract(tested: TestedStorage): void {
@@ -51,7 +52,7 @@ export function vectorStorageContract(tested: TestedStorage): void {
     it('returns pending memories in order of arrival until they have vectors', async () => {
       const [a, b] = [await storeMemory(), await storeMemory()];
       const waiting = await tested.storage.pendingEmbeddings(MODEL, BATCH);
-      expect(waiting).toEqual({
+      expect(waiting).toMatchObject({
         isInUse: true,
         reembed: false,
         memories: [
@@ -99,6 +100,139 @@ export function vectorStorageContract(tested: TestedStorage): void {
       expect(await newest(10, 1e6)).toEqual([third, second, first]);
     });
 
+    describe('with long texts', () => {
+      const LONG = { ...BATCH, long: true } as const;
+      const content = 'lantern '.repeat(1000);
+      const readLong = async (modelId = MODEL) => (await tested.storage.pendingEmbeddings(modelId, LONG)).memories;
+      const getCosine = async ({ ordinal }: { ordinal: number }, axis: number) => {
+        const signals = await search('lantern', {}, NOW + 1e6, vector(axis));
+        return signals.cosines[signals.ordinals.indexOf(ordinal)];
+      };
+      const putPiece = ({ ordinal }: { ordinal: number }, piece: Omit<MemoryVectors, 'ordinal' | 'revision'>) =>
+        tested.storage.putVectors(MODEL, [{ ordinal, revision: 1, ...piece }]);
+
+      it('finds a memory by the pieces of its text that have vectors, and returns it as pending from their end on', async () => {
+        const stored = await storeMemory({ content });
+        await storeMemory({ content: 'lantern oil' });
+        expect(await readLong()).toEqual([{ ordinal: stored.ordinal, revision: 1, content }]);
+        expect(await putPiece(stored, { vectors: [vector(1), vector(2)], next: 3000 })).toEqual([stored.ordinal]);
+        expect(await getCosine(stored, 2)).toBeCloseTo(1, 2);
+        await tested.reopen();
+        expect(await readLong()).toEqual([{ ordinal: stored.ordinal, revision: 1, content, from: 3000 }]);
+        expect((await tested.storage.stats('default', NOW)).pendingEmbeddings).toBe(2);
+        expect(await putPiece(stored, { vectors: [], from: 3000, next: 4000 })).toEqual([stored.ordinal]);
+        expect(await putPiece(stored, { vectors: [vector(3)], from: 4000 })).toEqual([stored.ordinal]);
+        for (const axis of [1, 2, 3]) expect(await getCosine(stored, axis)).toBeCloseTo(1, 2);
+        expect(await readLong()).toEqual([]);
+        expect((await tested.storage.stats('default', NOW)).pendingEmbeddings).toBe(1);
+      });
+
+      it('skips a piece that does not begin where the vectors of the memory end', async () => {
+        const stored = await storeMemory({ content });
+        expect(await putPiece(stored, { vectors: [vector(1)], from: 3000 })).toEqual([]);
+        await putPiece(stored, { vectors: [vector(1)], next: 3000 });
+        for (const from of [0, 2000]) {
+          expect(await putPiece(stored, { vectors: [vector(2)], from })).toEqual([]);
+        }
+        expect(await readLong()).toMatchObject([{ from: 3000 }]);
+        expect(await getCosine(stored, 1)).toBeCloseTo(1, 2);
+        expect(await getCosine(stored, 2)).toBeLessThan(0.5);
+      });
+
+      it('drops the pieces of an earlier text', async () => {
+        const stored = await storeMemory({ content });
+        await putPiece(stored, { vectors: [vector(1)], next: 3000 });
+        const changed = `changed ${content}`;
+        await tested.storage.update({ namespace: 'default', id: stored.id, at: NOW, content: changed });
+        expect(await getCosine(stored, 1)).toBeNaN();
+        expect(await putPiece(stored, { vectors: [vector(1)], from: 3000 })).toEqual([]);
+        expect(await readLong()).toEqual([{ ordinal: stored.ordinal, revision: 2, content: changed }]);
+      });
+
+      it('continues the pieces of a model that is used again, and never mixes them with those of another model', async () => {
+        const stored = await storeMemory({ content });
+        await putPiece(stored, { vectors: [vector(1)], next: 3000 });
+        expect(await tested.storage.useModel('another-model')).toBe(1);
+        expect(await readLong('another-model')).toEqual([{ ordinal: stored.ordinal, revision: 1, content }]);
+        await tested.storage.useModel(MODEL);
+        expect((await tested.storage.stats('default', NOW)).embedding).toMatchObject({ embedded: 0, total: 1 });
+        expect(await getCosine(stored, 1)).toBeCloseTo(1, 2);
+        expect(await readLong()).toMatchObject([{ from: 3000 }]);
+        await tested.storage.useModel('another-model');
+        const { ordinal } = stored;
+        const piece = { ordinal, revision: 1, vectors: [vector(2)], next: 2000 };
+        expect(await tested.storage.putVectors('another-model', [piece])).toEqual([ordinal]);
+        expect(await readLong('another-model')).toMatchObject([{ from: 2000 }]);
+        await tested.storage.useModel(MODEL);
+        expect(await readLong()).toEqual([{ ordinal, revision: 1, content }]);
+        await putPiece(stored, { vectors: [vector(3)] });
+        expect(await getCosine(stored, 3)).toBeCloseTo(1, 2);
+        expect(await getCosine(stored, 2)).toBeLessThan(0.5);
+      });
+
+      it('returns each long text before the rests of others, whose users take turns', async () => {
+        const [first, second, third] = [
+          await storeMemory({ content, userId: 'ada' }),
+          await storeMemory({ content, userId: 'ada' }),
+          await storeMemory({ content, userId: 'bob' }),
+        ];
+        let after: NamespaceUser | undefined;
+        const next = async () => {
+          const pending = await tested.storage.pendingEmbeddings(MODEL, { ...LONG, limit: 1, after });
+          ({ after } = pending);
+          return pending.memories[0]?.ordinal;
+        };
+        expect(await next()).toBe(first.ordinal);
+        await putPiece(first, { vectors: [vector(1)], next: 3000 });
+        expect(await next()).toBe(third.ordinal);
+        await putPiece(third, { vectors: [vector(1)], next: 3000 });
+        expect(await next()).toBe(second.ordinal);
+        await putPiece(second, { vectors: [vector(1)], next: 3000 });
+        expect([await next(), await next(), await next()]).toEqual([third.ordinal, first.ordinal, third.ordinal]);
+      });
+
+      it('returns a memory whose text has become long as a long text', async () => {
+        const stored = await storeMemory();
+        await tested.storage.update({ namespace: 'default', id: stored.id, at: NOW, content });
+        expect((await tested.storage.pendingEmbeddings(MODEL, BATCH)).memories).toEqual([]);
+        expect(await readLong()).toEqual([{ ordinal: stored.ordinal, revision: 2, content }]);
+      });
+    });
+
+    it('lets users take turns in a batch, and continues with other users in the next batch', async () => {
+      for (let i = 0; i < 12; i++) await storeMemory({ userId: 'ada', content: `ada ${i}` });
+      await storeMemory({ userId: 'bob', content: 'bob 0' });
+      await storeMemory({ namespace: 'other', content: 'other 0' });
+      const read = async (batch: Partial<EmbeddingBatch>) => {
+        const { memories, after } = await tested.storage.pendingEmbeddings(MODEL, { ...BATCH, ...batch });
+        return { contents: memories.map(({ content }) => content), after };
+      };
+      expect((await read({ limit: 6 })).contents).toEqual(['ada 0', 'bob 0', 'other 0', 'ada 1']);
+      expect((await read({ limit: 4, newest: true })).contents).toEqual(['ada 11', 'bob 0', 'other 0', 'ada 10']);
+      const first = await read({ limit: 1 });
+      const second = await read({ limit: 1, after: first.after });
+      const third = await read({ limit: 1, after: second.after });
+      const fourth = await read({ limit: 1, after: third.after });
+      const contents = [first, second, third, fourth].flatMap((batch) => batch.contents);
+      expect(contents).toEqual(['ada 0', 'bob 0', 'other 0', 'ada 0']);
+    });
+
+    it('returns which awaited memories have vectors or are gone', async () => {
+      const [pending, embedded, started, forgotten] = [
+        await storeMemory(),
+        await storeMemory(),
+        await storeMemory(),
+        await storeMemory(),
+      ];
+      await putVector(embedded, 1);
+      const { ordinal } = started;
+      await tested.storage.putVectors(MODEL, [{ ordinal, revision: 1, vectors: [vector(1)], next: 1 }]);
+      await tested.storage.forget('default', forgotten.id);
+      const awaited = [pending, embedded, started, forgotten].map((memory) => memory.ordinal);
+      const { settled } = await tested.storage.pendingEmbeddings(MODEL, { ...BATCH, awaited });
+      expect(settled).toEqual(awaited.slice(1));
+    });
+
     it('ignores vectors of a text that has changed since it was read', async () => {
       const stored = await storeMemory();
       await tested.storage.update({ namespace: 'default', id: stored.id, at: NOW, content: 'new text' });
@@ -124,7 +258,7 @@ export function vectorStorageContract(tested: TestedStorage): void {
         expect(getAdmitted(await tested.storage.search({ ...request, vector: { modelId, values } }))).toEqual([]);
       }
       expect((await tested.storage.pendingEmbeddings('another-model', BATCH)).memories).toHaveLength(1);
-      const none = { isInUse: false, memories: [], reembed: false, waiting: 0 };
+      const none = { isInUse: false, memories: [], reembed: false, waiting: 0, settled: [] };
       expect(await tested.storage.pendingEmbeddings(MODEL, BATCH)).toEqual(none);
     });
 
@@ -236,6 +370,16 @@ export function vectorStorageContract(tested: TestedStorage): void {
         expect(await getNearness(stored, 5, 9)).toBeCloseTo(0.5, 5);
         expect(await getNearness(stored, 3, 4)).toBeCloseTo(1, 5);
         expect(await getNearness(stored, 3, 5)).toBeCloseTo(0.5, 5);
+      });
+
+      it('compares the states of all pieces of a text', async () => {
+        const { ordinal } = await storeMemory({ content: 'lantern oil' });
+        const put = (piece: Partial<MemoryVectors>) =>
+          tested.storage.putVectors(MODEL, [{ ordinal, revision: 1, vectors: [vector(1)], ...piece }]);
+        await put({ states: [states(3, 4)], next: 4 });
+        await put({ vectors: [], from: 4, next: 6 });
+        await put({ states: [states(5, 6)], from: 6 });
+        for (const axis of [4, 6]) expect(await getNearness({ ordinal }, axis)).toBeCloseTo(1, 5);
       });
 
       it('returns the similarity NaN if the model returned no token states or the text has changed since', async () => {

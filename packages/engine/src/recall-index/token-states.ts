@@ -9,11 +9,16 @@ import { STATE_SIZE } from '@memoryd/minilm/parts';
 const COUNT_BYTES = 2;
 export const CRC_BYTES = 4;
 
-/** Packs the states of a text's parts into one blob. */
-export function packStates(parts: readonly Int8Array[]): Buffer {
-  const bytes = parts.reduce((sum, part) => sum + COUNT_BYTES + part.length, 0);
+/**
+ * Packs the states of a text's parts into one blob.
+ *
+ * @param earlier packed states of the parts before
+ */
+export function packStates(parts: readonly Int8Array[], earlier: Buffer = Buffer.alloc(CRC_BYTES)): Buffer {
+  let at = earlier.length - CRC_BYTES;
+  const bytes = parts.reduce((sum, part) => sum + COUNT_BYTES + part.length, at);
   const packed = Buffer.alloc(bytes + CRC_BYTES);
-  let at = 0;
+  earlier.copy(packed, 0, 0, at);
   for (const part of parts) {
     at = packed.writeUInt16LE(part.length / STATE_SIZE, at);
     packed.set(new Uint8Array(part.buffer, part.byteOffset, part.length), at);

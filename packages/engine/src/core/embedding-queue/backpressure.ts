@@ -6,14 +6,14 @@ const MAX_PAUSE_MS = 1000;
 /** Pauses background work while prioritized work runs. */
 export class Backpressure {
   #activeCount = 0;
-  #resume: () => void = () => {};
+  readonly #paused = new Set<() => void>();
 
   /** Tracks prioritized work. A pause ends early when all prioritized work has ended. */
   track(work: Promise<unknown>): void {
     this.#activeCount++;
     const onEnd = () => {
       this.#activeCount--;
-      if (this.#activeCount === 0) this.#resume();
+      if (this.#activeCount === 0) for (const resume of this.#paused) resume();
     };
     work.then(onEnd, onEnd);
   }
@@ -22,11 +22,13 @@ export class Backpressure {
   async pause(workedMs: number): Promise<void> {
     if (this.#activeCount === 0) return;
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, Math.min(PAUSE_FACTOR * workedMs, MAX_PAUSE_MS));
-      this.#resume = () => {
+      const resume = () => {
         clearTimeout(timer);
+        this.#paused.delete(resume);
         resolve();
       };
+      const timer = setTimeout(resume, Math.min(PAUSE_FACTOR * workedMs, MAX_PAUSE_MS));
+      this.#paused.add(resume);
     });
   }
 }

@@ -53,6 +53,18 @@ const MAX_ATTEMPTS = 3;
  */
 const PROBE = 'memory';
 
+/**
+ * Maximum parts of a text per call of the model. One request to a remote model can have more parts, but a short text
+ * may wait for the request.
+ */
+const MAX_PARTS = 8;
+
+/**
+ * Characters that are skipped if the model rejects the next part of a text. No part is longer; see `WINDOW_LENGTH` of
+ * `@memoryd/minilm`.
+ */
+const SKIPPED_CHARS = 4096;
+
 /** Embeds a test text; rejects if the model does not work. */
 export async function probe(embedder: Embedder): Promise<void> {
   await embedder.embed([PROBE], 'memory');
@@ -65,9 +77,11 @@ export class BatchEmbedder {
   /** Consecutive EmbedderUnavailable failures. */
   #failures = 0;
   #tookMs = 0;
+  /** The last memory with a part that could not be embedded. Further parts are not reported. */
+  #failedOrdinal: number | undefined;
 
   /**
-   * @param onTextFailure called with the error of a text that gets no vectors
+   * @param onTextFailure called with the error of a text, or of a part of a text, that gets no vectors
    * @param closing after its abort, a failed batch rejects and `onTextFailure` is not called
    */
   constructor(onTextFailure: (error: unknown) => void, closing: AbortSignal) {
@@ -81,8 +95,8 @@ export class BatchEmbedder {
   }
 
   /**
-   * Returns the vectors of each memory, an empty list for a text that cannot be embedded. Rejects if the model does not
-   * work.
+   * Returns the vectors of the next parts of each memory, at most `MAX_PARTS`; an empty list for a part that cannot be
+   * embedded. Rejects if the model does not work.
    */
   async getVectors(embedder: Embedder, memories: readonly PendingEmbedding[]): Promise<MemoryVectors[]> {
     const startedAt = performance.now();
@@ -94,9 +108,8 @@ export class BatchEmbedder {
 
   async #embedTogether(embedder: Embedder, memories: readonly PendingEmbedding[]): Promise<MemoryVectors[]> {
     try {
-      const contents = memories.map((memory) => memory.content);
-      const embeddings = await embedder.embed(contents, 'memory');
-      return memories.map(({ ordinal, revision }, i) => ({ ordinal, revision, ...(embeddings[i] as Embedding) }));
+      const embeddings = await embedder.embed(memories.map(getRest), 'memory', MAX_PARTS);
+      return memories.map((memory, i) => toVectors(memory, embeddings[i] as Embedding));
     } catch (error) {
       if (this.#closing.aborted) throw error;
       // A remote model is unavailable now and then. If a batch fails each time the model is back, one of its texts is
@@ -106,20 +119,52 @@ export class BatchEmbedder {
     }
   }
 
-  // A text that cannot be embedded must not block the others. The failure is reported, and recall finds the memory by
-  // its words only.
+  // A part that cannot be embedded must not block the other parts and texts. The failure is reported, and recall finds
+  // the part by its words only.
   async #embedOneByOne(embedder: Embedder, memories: readonly PendingEmbedding[]): Promise<MemoryVectors[]> {
     const embedded: MemoryVectors[] = [];
-    for (const { ordinal, revision, content } of memories) {
+    for (const memory of memories) {
+      const rest = getRest(memory);
       try {
-        const [embedding] = await embedder.embed([content], 'memory');
-        embedded.push({ ordinal, revision, ...(embedding as Embedding) });
+        const [embedding] = await embedder.embed([rest], 'memory', 1);
+        embedded.push(toVectors(memory, embedding as Embedding));
       } catch (error) {
         await probe(embedder);
-        embedded.push({ ordinal, revision, vectors: [] });
-        this.#onTextFailure(error);
+        const skipped = rest.length > SKIPPED_CHARS ? { next: SKIPPED_CHARS } : {};
+        embedded.push(toVectors(memory, { vectors: [], ...skipped }));
+        if (memory.ordinal !== this.#failedOrdinal) this.#onTextFailure(error);
+        this.#failedOrdinal = memory.ordinal;
       }
     }
     return embedded;
   }
+}
+
+/** Returns the part of a text that has no vectors. */
+function getRest({ content, from = 0 }: PendingEmbedding): string {
+  return content.slice(from);
+}
+
+/** Returns the vectors of a memory for the embedding of the rest of its text. */
+function toVectors({ ordinal, revision, from = 0 }: PendingEmbedding, embedding: Embedding): MemoryVectors {
+  const { next } = embedding;
+  return {
+    ...embedding,
+    ordinal,
+    revision,
+    ...(from > 0 && { from }),
+    ...(next !== undefined && { next: from + next }),
+  };
+}
+
+/** Returns the vectors of two consecutive pieces of a text. */
+export function joinPieces(piece: MemoryVectors, following: MemoryVectors): MemoryVectors {
+  const { next: _, ...first } = piece;
+  const { next, vectors, states } = following;
+  return {
+    ...first,
+    vectors: [...piece.vectors, ...vectors],
+    ...((piece.states || states) && { states: [...(piece.states ?? []), ...(states ?? [])] }),
+    ...(next !== undefined && { next }),
+  };
 }

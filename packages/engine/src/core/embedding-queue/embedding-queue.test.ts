@@ -3,11 +3,18 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Embedder, EmbedderUnavailable, type EmbedPurpose, type OpenEmbedder } from '../../ports/embedder.ts';
+import {
+  type Embedder,
+  EmbedderUnavailable,
+  type Embedding,
+  type EmbedPurpose,
+  type OpenEmbedder,
+} from '../../ports/embedder.ts';
 import { newMemory } from '../../ports/new-memory.fixture.ts';
 import type { TelemetryEvent } from '../../ports/runtime.ts';
 import { testedStorage } from '../../ports/storage.fixture.ts';
 import type { Storage } from '../../ports/storage.ts';
+import type { NewMemory } from '../../ports/storage-memories.ts';
 import type { PendingEmbedding } from '../../ports/storage-vectors.ts';
 import { openNewSqlite } from '../../storage/sqlite/open.fixture.ts';
 import { EmbeddingQueue } from './embedding-queue.ts';
@@ -30,24 +37,45 @@ afterEach(async () => {
 /** Words with the same meaning. */
 const MEANINGS: Record<string, string> = { feline: 'cat', resting: 'sleeps' };
 
+const vectors = new Map<string, readonly number[]>();
+
+/** Returns the vector of a word, and of its synonyms. */
+function getWordVector(word: string): readonly number[] {
+  const known = vectors.get(word);
+  if (known) return known;
+  const digest = createHash('sha512')
+    .update(MEANINGS[word] ?? word)
+    .digest();
+  const vector = Array.from(digest, (byte) => byte - 127.5);
+  vectors.set(word, vector);
+  return vector;
+}
+
 /** Returns the sum of a vector per word, so that texts with common words or meanings are near. */
 function getVector(text: string): Float32Array {
   const sum = new Float32Array(64);
   for (const word of text.toLowerCase().split(' ')) {
-    const bytes = createHash('sha512')
-      .update(MEANINGS[word] ?? word)
-      .digest();
-    for (const [place, byte] of bytes.entries()) sum[place] = (sum[place] as number) + byte - 127.5;
+    for (const [place, value] of getWordVector(word).entries()) sum[place] = (sum[place] as number) + value;
   }
   const length = Math.hypot(...sum);
   return sum.map((component) => component / length);
+}
+
+/** Characters of a part. */
+const PART_CHARS = 1000;
+
+function embedParts(text: string, maxParts = Number.POSITIVE_INFINITY): Embedding {
+  const count = Math.min(maxParts, Math.max(1, Math.ceil(text.length / PART_CHARS)));
+  const part = (i: number) => text.slice(i * PART_CHARS, (i + 1) * PART_CHARS);
+  const vectors = Array.from({ length: count }, (_, i) => getVector(part(i)));
+  return { vectors, ...(count * PART_CHARS < text.length && { next: count * PART_CHARS }) };
 }
 
 const model: Embedder = {
   modelId: 'hashed-words',
   dimensions: 64,
   maxBatchSize: 64,
-  embed: async (texts) => texts.map((text) => ({ vectors: [getVector(text)] })),
+  embed: async (texts, _purpose, maxParts) => texts.map((text) => embedParts(text, maxParts)),
   close: async () => {},
 };
 
@@ -57,9 +85,9 @@ function withHook(before: (texts: readonly string[], purpose: EmbedPurpose) => v
     modelId: model.modelId,
     dimensions: model.dimensions,
     maxBatchSize: model.maxBatchSize,
-    async embed(texts, purpose) {
+    async embed(texts, purpose, maxParts) {
       await before(texts, purpose);
-      return model.embed(texts, purpose);
+      return model.embed(texts, purpose, maxParts);
     },
     close: () => model.close(),
   };
@@ -76,14 +104,14 @@ async function startOn(place: Storage, open: OpenEmbedder): Promise<EmbeddingQue
   return queue;
 }
 
-/** Returns the storage with a counter of reads of pending memories. */
+/** Returns the storage with a counter of reads of pending short texts. */
 function createCountingStorage(): { looks(): number; storage: Storage } {
   let count = 0;
   const watched: Storage = {
     ...storage,
-    async pendingEmbeddings(...args) {
-      const pending = await storage.pendingEmbeddings(...args);
-      count++;
+    async pendingEmbeddings(modelId, batch) {
+      const pending = await storage.pendingEmbeddings(modelId, batch);
+      if (!batch.long) count++;
       return pending;
     },
   };
@@ -93,8 +121,10 @@ function createCountingStorage(): { looks(): number; storage: Storage } {
 let arrivals = 0;
 
 /** Stores memories in one commit, and returns them as pending memories. */
-async function storeAll(contents: readonly string[]): Promise<PendingEmbedding[]> {
-  const memories = contents.map((content) => newMemory({ id: `m${++arrivals}`, content, createdAt: arrivals }));
+async function storeAll(contents: readonly string[], fields: Partial<NewMemory> = {}): Promise<PendingEmbedding[]> {
+  const memories = contents.map((content) =>
+    newMemory({ id: `m${++arrivals}`, content, createdAt: arrivals, ...fields }),
+  );
   return (await storage.storeMany(memories)).map((stored, i) => {
     if (stored.outcome !== 'stored') throw new Error(stored.outcome);
     return { ordinal: stored.ordinal, revision: 1, content: contents[i] as string };
@@ -150,6 +180,15 @@ describe('the embedding queue', () => {
     expect(seen.slice(0, 500)).toEqual(numbered(500));
     expect(seen.indexOf('text 699')).toBeLessThan(600);
     expect([...seen].sort()).toEqual(numbered(700).sort());
+  });
+
+  it('embeds the memory of a user early if a long backlog of another user is pending', async () => {
+    const seen: string[] = [];
+    await storeAll(numbered(700), { userId: 'ada' });
+    await storeAll(['from bob'], { userId: 'bob' });
+    await start(withHook((texts) => void seen.push(...texts)));
+    await expect.poll(waiting).toBe(0);
+    expect(seen.indexOf('from bob')).toBe(1);
   });
 
   it('resolves a store without waiting for the re-embedding of other memories', async () => {
@@ -560,5 +599,140 @@ describe('the embedding queue', () => {
     await queue.queryVector('1000');
     await queue.queryVector('0');
     expect(asked).toEqual(['0']);
+  });
+});
+
+describe('a long text in the embedding queue', () => {
+  /** Returns a text whose parts have one word each, from `p000` on. */
+  const toText = (parts: number) =>
+    Array.from({ length: parts }, (_, i) => `p${String(i).padStart(3, '0')} `.repeat(PART_CHARS / 5)).join('');
+  const toWords = (text: string) => [...new Set(text.trim().split(' '))];
+  const LONG = toText(100);
+
+  /** Returns the model with a hook that gets the words of a call, and can fail. */
+  function withPartsHook(before: (parts: readonly string[]) => void | Promise<void>): Embedder {
+    return {
+      ...model,
+      async embed(texts, purpose, maxParts) {
+        const embeddings = await model.embed(texts, purpose, maxParts);
+        const embedded = texts.map((text, i) => text.slice(0, embeddings[i]?.next));
+        if (purpose === 'memory') await before(embedded.flatMap(toWords));
+        return embeddings;
+      },
+    };
+  }
+
+  const getRest = async () => {
+    const batch = { limit: 1, maxChars: 1, maxReembeddingChars: 1, long: true } as const;
+    return (await storage.pendingEmbeddings(model.modelId, batch)).memories[0];
+  };
+
+  /** Returns the cosine of a query and the nearest part of a memory; NaN if no part has a vector. */
+  async function getCosine(queue: EmbeddingQueue, query: string, { ordinal }: PendingEmbedding): Promise<number> {
+    const vector = await queue.queryVector(query);
+    const scope = { namespace: 'default', filter: {}, now: 0, poolSize: 10, tailSize: 0 };
+    const { ordinals, cosines } = await storage.search({ ...scope, text: query, ...(vector && { vector }) });
+    return cosines[ordinals.indexOf(ordinal)] ?? Number.NaN;
+  }
+
+  let gates: (() => void)[] = [];
+  // A queue stops only after its call of the model.
+  afterEach(() => {
+    for (const open of gates) open();
+  });
+
+  function createGate(): { opened: Promise<void>; open(): void } {
+    let open = () => {};
+    const opened = new Promise<void>((resolve) => (open = resolve));
+    gates = [open];
+    return { opened, open };
+  }
+
+  it('is found by its first parts when its store resolves, and by all parts in the end', async () => {
+    const gate = createGate();
+    const queue = await start(withPartsHook((parts) => (parts.includes('p080') ? gate.opened : undefined)));
+    const text = await store(LONG);
+    await queue.stored([text]);
+    expect(await getCosine(queue, 'p003', text)).toBeCloseTo(1, 2);
+    await expect.poll(async () => (await getRest())?.from).toBeGreaterThan(50_000);
+    expect(await getCosine(queue, 'p080', text)).toBeLessThan(0.6);
+    expect(await storage.stats('default', 0)).toMatchObject({ pendingEmbeddings: 1 });
+    gate.open();
+    await expect.poll(() => storage.stats('default', 0)).toMatchObject({ pendingEmbeddings: 0 });
+    for (const query of ['p003', 'p080', 'p099']) expect(await getCosine(queue, query, text)).toBeCloseTo(1, 2);
+  });
+
+  it('does not delay stores of short texts, even while the model embeds its parts', async () => {
+    const gate = createGate();
+    const queue = await start(withPartsHook((parts) => (parts.includes('p000') ? gate.opened : undefined)));
+    const long = queue.stored([await store(LONG)]);
+    const another = queue.stored(await storeAll(Array(10).fill(LONG), { userId: 'ada' }));
+    const short = await store('the cat sleeps');
+    await queue.stored([short]);
+    expect(await getCosine(queue, 'feline', short)).toBeGreaterThan(0.3);
+    expect(await storage.stats('default', 0)).toMatchObject({ pendingEmbeddings: 11 });
+    gate.open();
+    await Promise.all([long, another]);
+  });
+
+  it('is embedded once, part by part, with few writes', async () => {
+    const text = toText(400);
+    const [seen, calls]: [string[], number[]] = [[], []];
+    let writes = 0;
+    const counting: Storage = {
+      ...storage,
+      putVectors(...args) {
+        writes++;
+        return storage.putVectors(...args);
+      },
+    };
+    await storeAll([text]);
+    await startOn(counting, async () =>
+      withPartsHook((parts) => {
+        seen.push(...parts);
+        calls.push(parts.length);
+      }),
+    );
+    await expect.poll(() => storage.stats('default', 0), { timeout: 20_000 }).toMatchObject({ pendingEmbeddings: 0 });
+    expect(seen).toEqual(toWords(text));
+    expect(Math.max(...calls)).toBe(8);
+    expect(writes).toBeLessThan(15);
+  });
+
+  it('is continued after a restart, without embedding its first pieces again', async () => {
+    const [text] = (await storeAll([LONG])) as [PendingEmbedding];
+    const stopped = await start(
+      withPartsHook((parts) => {
+        if (parts.includes('p060')) void stopped.stop();
+      }),
+    );
+    await expect.poll(async () => (await getRest())?.from).toBeGreaterThan(16_000);
+    await stopped.stop();
+    const from = (await getRest())?.from ?? 0;
+    const seen: string[] = [];
+    const queue = await start(withPartsHook((parts) => void seen.push(...parts)));
+    await expect.poll(() => storage.stats('default', 0)).toMatchObject({ pendingEmbeddings: 0 });
+    expect(seen).toEqual(toWords(LONG.slice(from)));
+    for (const query of ['p000', 'p099']) expect(await getCosine(queue, query, text)).toBeCloseTo(1, 2);
+  });
+
+  it('keeps its vectors if the model rejects one of its parts, or fails for a time', async () => {
+    let [isBroken, isAway] = [true, false];
+    const queue = await start(
+      withPartsHook((parts) => {
+        if (parts.includes('p030')) throw new Error('cannot be embedded');
+        isAway ||= isBroken && parts.includes('p050');
+        if (isAway) throw new EmbedderUnavailable('away');
+      }),
+    );
+    const text = await store(LONG);
+    await queue.stored([text]);
+    await expect.poll(() => queue.health.state).toBe('unavailable');
+    expect((await getRest())?.from).toBeGreaterThanOrEqual(40_000);
+    [isBroken, isAway] = [false, false];
+    await expect.poll(() => storage.stats('default', 0), { timeout: 5000 }).toMatchObject({ pendingEmbeddings: 0 });
+    for (const query of ['p029', 'p099']) expect(await getCosine(queue, query, text)).toBeCloseTo(1, 2);
+    expect(await getCosine(queue, 'p030', text)).toBeLessThan(0.6);
+    expect(events.filter((event) => event === 'memory_without_vector')).toHaveLength(1);
   });
 });

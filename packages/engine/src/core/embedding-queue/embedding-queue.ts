@@ -1,7 +1,7 @@
 import type { EmbedderState } from '@memoryd/contract';
 import { MemoryError } from '@memoryd/contract';
 import { LRUCache } from 'lru-cache';
-import { BackgroundTask, doubling } from '../../concurrency/background-task.ts';
+import { BackgroundTask, doubling, type Outcome } from '../../concurrency/background-task.ts';
 import {
   type Embedder,
   type EmbedderOption,
@@ -12,11 +12,16 @@ import {
 import type { Telemetry } from '../../ports/runtime.ts';
 import type { Storage } from '../../ports/storage.ts';
 import type { QueryVector } from '../../ports/storage-search.ts';
-import type { MemoryVectors, PendingEmbedding } from '../../ports/storage-vectors.ts';
+import {
+  MAX_SHORT_TEXT,
+  type MemoryVectors,
+  type NamespaceUser,
+  type PendingEmbedding,
+} from '../../ports/storage-vectors.ts';
 import { copyString } from '../text/fold.ts';
 import { paced } from '../time.ts';
 import { Backpressure } from './backpressure.ts';
-import { BATCH, BatchEmbedder, getBacklogBatch, probe, splitIntoBatches } from './batch-embedder.ts';
+import { BATCH, BatchEmbedder, getBacklogBatch, joinPieces, probe, splitIntoBatches } from './batch-embedder.ts';
 import { ReembeddingProgress } from './reembedding-progress.ts';
 import { WaitingStores } from './waiting-stores.ts';
 
@@ -41,6 +46,18 @@ const POLL_INTERVAL_MS = 5000;
 /** The smallest possible batch, for reading which model is in use. */
 const MIN_BATCH_SIZE = { ...BATCH, limit: 1 };
 
+/** One long text. */
+const NEXT_LONG_TEXT = { ...MIN_BATCH_SIZE, long: true } as const;
+
+/**
+ * A piece of a long text has at least this number of characters and a quarter of the text before the piece. Each piece
+ * rewrites the index entry with the vectors of all pieces before, so equal pieces would take quadratic time.
+ */
+const PIECE = { minChars: 16_384, minShare: 1 / 4 };
+
+/** Time after which a piece ends, so that a slow model does not delay recall by the parts that have vectors. */
+const MAX_PIECE_MS = 10_000;
+
 /** Whether recall by vectors works, and the problem if not. */
 export interface EmbedderHealth {
   state: EmbedderState;
@@ -51,9 +68,15 @@ export interface EmbedderHealth {
 }
 
 /**
- * Embeds queries and pending memories, usually the oldest memory first. Storage records which memories are pending, so
- * pending memories survive a restart. The queue itself has only the texts of a few new memories, and the stores that
- * wait for their vectors. The queue opens the model and retries after failures, so a model that works again is used
+ * Embeds queries and pending memories. The users take turns, usually with their oldest memory first. Storage records
+ * which memories are pending, so pending memories survive a restart. The queue itself has only the texts of a few new
+ * memories, and the stores that wait for their vectors.
+ *
+ * Short and long texts have separate tasks. The task of long texts embeds one piece of one text at a time; recall finds
+ * the text by the pieces that were written. Each task makes one call of the model at a time, and the model alternates
+ * between their calls part by part, so a short text waits for at most one call with a few parts of a long text.
+ *
+ * The queue opens the model and retries after failures, so a model that works again is used
  * without a restart. If several processes with different models share a database, the model that was opened last is
  * used; the queues of the other models pause, and their recall uses words only.
  */
@@ -68,18 +91,32 @@ export class EmbeddingQueue {
     everyMs: POLL_INTERVAL_MS,
     retryMs: (failures) => (this.#failure === undefined ? STORAGE_BACKOFF : MODEL_BACKOFF)(failures),
   });
+  readonly #longTask = new BackgroundTask({
+    run: () => this.#workOnLongTexts(),
+    everyMs: POLL_INTERVAL_MS,
+    retryMs: (failures) => (this.#failure === undefined ? STORAGE_BACKOFF : MODEL_BACKOFF)(failures),
+  });
   readonly #batches = new BatchEmbedder((error) => this.#report('memory_without_vector', error), this.#task.signal);
+  readonly #pieces = new BatchEmbedder((error) => this.#report('memory_without_vector', error), this.#task.signal);
   /** Embeddings of recent queries, by their exact text. */
   readonly #queries = new LRUCache<string, Embedding>({ max: MAX_CACHED_QUERIES });
   /** Pending query embeddings, so that concurrent equal queries share one computation. */
   readonly #pendingQueries = new Map<string, Promise<Embedding | undefined>>();
   #embedder: Embedder | undefined;
   /**
-   * Memories that this process has just stored, in order, with their texts, which then need not be read from storage.
+   * Short memories that this process has just stored, in order, with their texts, which then need not be read from
+   * storage. At most `MAX_AWAITED_BACKLOG`.
    */
   #fresh: PendingEmbedding[] = [];
-  /** Approximate number of pending memories, including the fresh ones. */
+  /** Approximate number of pending memories with short texts, including the fresh ones. */
   #backlog = 0;
+  /** The last user of the last batch of short texts, and of the last long text, since the users take turns. */
+  #lastUser: NamespaceUser | undefined;
+  #lastLongUser: NamespaceUser | undefined;
+  /** Whether a long text may have been stored since the last piece began. */
+  #hasNewLongText = false;
+  /** Whether the last read of storage found no pending memory with a short text, or with a long text. */
+  readonly #isDone = { short: false, long: false };
   /** Whether storage may have pending memories other than the fresh ones. */
   #mayHaveMore = true;
   #polledAt = Number.NEGATIVE_INFINITY;
@@ -138,7 +175,7 @@ export class EmbeddingQueue {
   }
 
   async stop(): Promise<void> {
-    const stopped = this.#task.stop();
+    const stopped = Promise.all([this.#task.stop(), this.#longTask.stop()]);
     this.#waiting.releaseAll();
     await this.#embedder?.close();
     await stopped;
@@ -146,14 +183,17 @@ export class EmbeddingQueue {
   }
 
   /**
-   * Queues newly stored memories. Resolves when their vectors are written, the model fails, or 5 seconds have passed.
-   * Resolves at once if too many memories are pending or the model does not work.
+   * Queues newly stored memories. Resolves when their vectors are written, of a long text those of its first piece, when
+   * the model fails, or when 5 seconds have passed. Resolves at once if too many memories are pending or the model does
+   * not work.
    */
   async stored(memories: readonly PendingEmbedding[]): Promise<void> {
     if (memories.length === 0) return;
-    this.#backlog += memories.length;
-    if (!this.#isQuick) return this.look();
-    this.#fresh.push(...memories);
+    const short = memories.filter(({ content }) => content.length <= MAX_SHORT_TEXT);
+    if (short.length < memories.length) this.#lookForLongTexts();
+    this.#backlog += short.length;
+    if (!this.#isQuick) return this.#lookForShortTexts();
+    this.#fresh.push(...short);
     void this.#task.request();
     await Promise.all(memories.map(({ ordinal }) => this.#waiting.wait(ordinal)));
   }
@@ -181,8 +221,18 @@ export class EmbeddingQueue {
 
   /** Checks storage for pending memories now. */
   look(): void {
+    this.#lookForShortTexts();
+    this.#lookForLongTexts();
+  }
+
+  #lookForShortTexts(): void {
     this.#mayHaveMore = true;
     void this.#task.request();
+  }
+
+  #lookForLongTexts(): void {
+    this.#hasNewLongText = true;
+    void this.#longTask.request();
   }
 
   /**
@@ -264,9 +314,11 @@ export class EmbeddingQueue {
 
   /** Returns the opened model. After a failure, tests the model first. */
   async #getWorkingEmbedder(): Promise<Embedder> {
+    if (this.#embedder && this.#failure === undefined) return this.#embedder;
     this.#embedder ??= await this.#openModel();
     if (this.#failure !== undefined) await probe(this.#embedder);
     this.#failure = undefined;
+    void this.#longTask.request();
     return this.#embedder;
   }
 
@@ -315,17 +367,18 @@ export class EmbeddingQueue {
     await this.#awaitWrite();
     const awaited = this.#waiting.ordinals;
     const hasLargeBacklog = awaited.length === 0 && this.#backlog > MAX_AWAITED_BACKLOG;
-    const batch = hasLargeBacklog ? getBacklogBatch(this.#backlogBatchCount++) : BATCH;
+    const limits = hasLargeBacklog ? getBacklogBatch(this.#backlogBatchCount++) : BATCH;
     this.#polledAt = performance.now();
     this.#mayHaveMore = false;
+    const batch = { ...limits, after: this.#lastUser, awaited };
     const pending = await wrapStorageFailure(this.#storage.pendingEmbeddings(embedder.modelId, batch));
-    const { isInUse, memories, reembed, waiting } = pending;
+    const { isInUse, memories, reembed, waiting, after, settled } = pending;
     this.#noteModelInUse(embedder, isInUse);
     this.#backlog = waiting;
-    // Memories are read in order, so every memory before the first pending one has current vectors. Storage returns
-    // re-embedded memories, and texts by consolidation, after all memories that a client waits for.
-    const first = (reembed ? undefined : memories[0]?.ordinal) ?? Number.POSITIVE_INFINITY;
-    this.#waiting.release(awaited.filter((ordinal) => ordinal < first));
+    this.#lastUser = after;
+    this.#isDone.short = memories.length === 0;
+    // Another process may have embedded or deleted memories, and embeds all if this model is not in use.
+    this.#waiting.release(isInUse ? settled : awaited);
     if (memories.length > 0) {
       this.#mayHaveMore = true;
       const read = new Set(memories.map(({ ordinal }) => ordinal));
@@ -340,6 +393,62 @@ export class EmbeddingQueue {
     return memories.length;
   }
 
+  async #workOnLongTexts(): Promise<Outcome> {
+    if (!this.#embedder || !this.#isWorking) return 'done';
+    try {
+      return (await this.#embedLongText(this.#embedder)) ? 'more' : 'done';
+    } catch (error) {
+      if (await this.#checkDisplaced(error)) return 'done';
+      this.#recordFailure('embedding_failed', error);
+      // Tests the model.
+      void this.#task.request();
+      throw error;
+    }
+  }
+
+  /** Embeds the next piece of a long text. Returns false if no long text is pending. */
+  async #embedLongText(embedder: Embedder): Promise<boolean> {
+    this.#hasNewLongText = false;
+    const batch = { ...NEXT_LONG_TEXT, after: this.#lastLongUser };
+    const pending = await wrapStorageFailure(this.#storage.pendingEmbeddings(embedder.modelId, batch));
+    const [text] = pending.memories;
+    this.#noteModelInUse(embedder, pending.isInUse);
+    this.#lastLongUser = pending.after;
+    this.#isDone.long = !text;
+    if (!text) {
+      this.#endReembedding();
+      return false;
+    }
+    const isEmbedded = await this.#embedPiece(embedder, text);
+    if (isEmbedded && pending.reembed) this.#reembedding?.advance(1);
+    return true;
+  }
+
+  /** Embeds the next piece of a text and writes its vectors. Returns true if the text is embedded to its end. */
+  async #embedPiece(embedder: Embedder, text: PendingEmbedding): Promise<boolean> {
+    const startedAt = performance.now();
+    const { from = 0 } = text;
+    const end = from + Math.max(PIECE.minChars, from * PIECE.minShare);
+    let piece: MemoryVectors | undefined;
+    try {
+      do {
+        if (this.#waiting.ordinals.length === 0) await this.#backpressure.pause(this.#pieces.tookMs);
+        const rest = { ...text, from: piece?.next ?? from };
+        const [parts] = (await this.#pieces.getVectors(embedder, [rest])) as [MemoryVectors];
+        piece = piece ? joinPieces(piece, parts) : parts;
+      } while (
+        piece.next !== undefined &&
+        piece.next < end &&
+        performance.now() - startedAt < MAX_PIECE_MS &&
+        !this.#hasNewLongText
+      );
+      return piece.next === undefined;
+    } finally {
+      // A failure of the model does not lose the parts before.
+      if (piece) await this.#write(embedder, [piece]);
+    }
+  }
+
   async #embedAll(embedder: Embedder, memories: readonly PendingEmbedding[]): Promise<void> {
     for (const batch of splitIntoBatches(memories)) await this.#embedBatch(embedder, batch);
     await this.#awaitWrite();
@@ -349,17 +458,22 @@ export class EmbeddingQueue {
   async #embedBatch(embedder: Embedder, memories: PendingEmbedding[]): Promise<void> {
     const vectors = await this.#getVectorsAfterPause(embedder, memories);
     await this.#awaitWrite();
-    this.#writing = this.#write(embedder, vectors);
+    this.#writing = this.#write(embedder, vectors).then((written) => {
+      this.#backlog = Math.max(0, this.#backlog - written);
+    });
     // Prevents an unhandled rejection; the next `#awaitWrite` rejects.
     this.#writing.catch(() => {});
   }
 
-  async #write({ modelId }: Embedder, vectors: MemoryVectors[]): Promise<void> {
+  /** Writes vectors and returns the number of memories that were written. */
+  async #write({ modelId }: Embedder, vectors: MemoryVectors[]): Promise<number> {
     const written = await wrapStorageFailure(this.#storage.putVectors(modelId, vectors));
-    this.#backlog = Math.max(0, this.#backlog - written.length);
     this.#waiting.release(written);
     // The other memories have changed, or another model is in use.
     if (written.length < vectors.length) this.look();
+    // The rest of a text is embedded as that of a long text.
+    if (vectors.some(({ next }) => next !== undefined)) void this.#longTask.request();
+    return written.length;
   }
 
   /** Waits for the current write of vectors. Rejects once if the write failed. */
@@ -372,7 +486,9 @@ export class EmbeddingQueue {
     }
   }
 
+  /** Ends the re-embedding if neither short nor long texts are pending. */
   #endReembedding(): void {
+    if (!this.#isDone.short || !this.#isDone.long) return;
     if (!this.#isDisplaced) this.#reembedding?.end();
     this.#reembedding = undefined;
   }
@@ -380,6 +496,7 @@ export class EmbeddingQueue {
   #noteModelInUse({ modelId }: Embedder, isOurs: boolean): void {
     if (this.#isDisplaced === !isOurs) return;
     this.#isDisplaced = !isOurs;
+    if (isOurs) void this.#longTask.request();
     this.#telemetry.report({
       level: isOurs ? 'info' : 'warn',
       component: 'embedding',

@@ -73,9 +73,9 @@ class Process {
       modelId: embedder.modelId,
       dimensions: embedder.dimensions,
       maxBatchSize: embedder.maxBatchSize,
-      embed: async (texts, purpose) => {
-        if (purpose === 'memory') await this.#before(texts);
-        return embedder.embed(texts, purpose);
+      embed: async (texts, ...call) => {
+        if (call[0] === 'memory') await this.#before(texts);
+        return embedder.embed(texts, ...call);
       },
       close: () => embedder.close(),
     };

@@ -1,6 +1,7 @@
 import type { Metadata } from '@memoryd/contract';
 import { DEFAULTS } from '@memoryd/contract/limits';
 import { NO_SPEAKER } from '../../ports/storage-search.ts';
+import { MAX_SHORT_TEXT } from '../../ports/storage-vectors.ts';
 import {
   type Digest,
   getModel,
@@ -11,7 +12,7 @@ import {
   packEntry,
   withVectors,
 } from '../../recall-index/entry.ts';
-import { packStates } from '../../recall-index/token-states.ts';
+import { areIntactStates, packStates } from '../../recall-index/token-states.ts';
 import { AGENT_LABEL, getAttributes, SESSION_LABEL, SOURCE_LABEL, SPEAKER_LABEL, USER_LABEL } from '../attributes.ts';
 import { CorruptDatabaseError, fromJson } from '../corruption.ts';
 import { labelDigest, namespaceDigest } from '../digests.ts';
@@ -80,7 +81,7 @@ export function addEntry(connection: Connection, ordinal: number): void {
   const memory = readRecallable(connection, ordinal);
   writeEntry(connection, ordinal, buildEntry(memory, ordinal, noteChange(connection, ordinal)));
   dropStates(connection, ordinal);
-  queueForEmbedding(connection, [{ ordinal, namespace: memory.namespace }]);
+  queueForEmbedding(connection, [{ ...memory, ordinal }]);
 }
 
 /** Updates the labels in the index entry of a memory, if the memory has an index entry. */
@@ -113,15 +114,33 @@ export function writeStates(
   model: number,
   states: readonly Int8Array[] | undefined,
 ): void {
-  if (!states) {
-    dropStates(connection, ordinal);
-    return;
-  }
+  if (states) replaceStates(connection, ordinal, model, packStates(states));
+  else dropStates(connection, ordinal);
+}
+
+function replaceStates(connection: Connection, ordinal: number, model: number, packed: Buffer): void {
   sql(connection, 'INSERT OR REPLACE INTO token_states (ordinal, model, states) VALUES (?, ?, ?)').run(
     ordinal,
     model,
-    packStates(states),
+    packed,
   );
+}
+
+/** Appends the token states of further parts of a text. */
+export function appendStates(
+  connection: Connection,
+  ordinal: number,
+  model: number,
+  states: readonly Int8Array[],
+): void {
+  const earlier = sql(connection, 'SELECT states FROM token_states WHERE ordinal = ? AND model = ?')
+    .pluck()
+    .get(ordinal, model) as Buffer | undefined;
+  // A new checksum would hide the corruption.
+  if (earlier && !areIntactStates(earlier)) {
+    throw new CorruptDatabaseError(`the token states of memory ${ordinal} are corrupted`);
+  }
+  replaceStates(connection, ordinal, model, packStates(states, earlier));
 }
 
 /**
@@ -208,17 +227,23 @@ export function noteChange(connection: Connection, ordinal: number): number {
   return Number(lastInsertRowid);
 }
 
+/** Values of `pending_embedding.stage`. */
+export const [SHORT, LONG, REST] = [0, 1, 2];
+
 function queueForEmbedding(
   connection: Connection,
-  memories: readonly Pick<RecallEntry, 'ordinal' | 'namespace'>[],
+  memories: readonly Pick<RecallEntry, 'ordinal' | 'namespace' | 'userId' | 'content'>[],
 ): void {
   if (!modelInUse(connection)) return;
   const insert = sql(
     connection,
     // A memory that is queued for re-embedding at low priority is moved to the queue of new memories.
-    `INSERT INTO pending_embedding (ordinal, namespace, reembed) VALUES (?, ?, 0) ON CONFLICT DO UPDATE SET reembed = 0`,
+    `INSERT INTO pending_embedding (ordinal, namespace, user_id, reembed, stage) VALUES (?, ?, ?, 0, ?)
+     ON CONFLICT DO UPDATE SET reembed = 0, stage = excluded.stage, embedded_chars = 0`,
   );
-  for (const { ordinal, namespace } of memories) insert.run(ordinal, namespace);
+  for (const { ordinal, namespace, userId, content } of memories) {
+    insert.run(ordinal, namespace, userId, content.length > MAX_SHORT_TEXT ? LONG : SHORT);
+  }
 }
 
 /**

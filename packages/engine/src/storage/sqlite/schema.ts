@@ -151,13 +151,17 @@ export const MIGRATIONS: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
 
   -- Queue of memories to embed. reembed: 1 for low priority, which means re-embedding for another model or layout, or a
-  -- text written by consolidation.
+  -- text written by consolidation. stage: 0 for a short text, 1 for a long text, 2 for the rest of a text. embedded_chars:
+  -- UTF-16 units at the start of the text that have vectors of the model of the index entry.
   CREATE TABLE pending_embedding (
     ordinal INTEGER PRIMARY KEY,
     namespace TEXT NOT NULL,
-    reembed INTEGER NOT NULL
+    user_id TEXT NOT NULL,
+    reembed INTEGER NOT NULL,
+    stage INTEGER NOT NULL,
+    embedded_chars INTEGER NOT NULL DEFAULT 0
   ) STRICT;
-  CREATE INDEX pending_embedding_by_turn ON pending_embedding (reembed, ordinal);
+  CREATE INDEX pending_embedding_by_turn ON pending_embedding (reembed, stage, namespace, user_id, ordinal);
   CREATE INDEX pending_embedding_by_namespace ON pending_embedding (namespace);
 
   CREATE TABLE idempotency_key (
