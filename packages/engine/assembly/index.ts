@@ -55,11 +55,20 @@ export { cacheExact, exactProduct } from './exact';
 export { hasSkippedTexts } from './heap';
 export { isOutOfMemory } from './memory';
 export { rowCount } from './rows';
-export { isAllowed, memoryCount } from './scope';
+export { sampleTexts } from './sample';
+export { countMemories, isAllowed, memoryCount } from './scope';
 export { select } from './selection';
 export { clearPostponed, lastRow, linkRows, postponedCount, postponedRow, setLastRow } from './sessions';
 export { smallScopeCount } from './small-scope';
-export { clearWords, MAX_WORDS, matchCreated, matchWord, takeBestMatches, writeFrequencies } from './words';
+export {
+  clearWords,
+  countInScope,
+  MAX_WORDS,
+  matchCreated,
+  matchWord,
+  takeBestMatches,
+  writeFrequencies,
+} from './words';
 
 let exchangeAt: usize = 0;
 let exchangeBytes: usize = 0;

@@ -188,6 +188,17 @@ export function isAllowed(row: u32): bool {
   return place !== NONE && getConditionsMet(place) === conditions;
 }
 
+/** Returns the number of rows in scope with COUNTED 1. */
+export function countMemories(): u32 {
+  let counted: u32 = 0;
+  const count = isSmallScope ? smallScopeCount : rowCount;
+  for (let i: u32 = 0; i < count; i++) {
+    const row = isSmallScope ? getSmallScopeRow(i) : i;
+    if (isSmallScope ? isAllowedAt(i) : isAllowed(row)) counted += get<u8>(row, COUNTED);
+  }
+  return counted;
+}
+
 /** Returns whether the row at a place of the small scope has met all conditions. */
 export function isAllowedAt(place: u32): bool {
   return getConditionsMet(place) === conditions;

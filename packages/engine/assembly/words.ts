@@ -300,6 +300,28 @@ function countCounted(postings: usize, length: u32): u32 {
   return counted;
 }
 
+/** Returns the number of rows in scope with COUNTED 1 that contain a word. */
+export function countInScope(word: u32): u32 {
+  resolveLookups();
+  const merged = getMerged(word);
+  if (merged !== 0) return countAllowed(merged, getCount(word));
+  if (getTerm(word) === NONE) return 0;
+  let counted: u32 = 0;
+  for (let chunk = getFirstChunk(getTerm(word)); chunk !== 0; chunk = getNextChunk(chunk)) {
+    counted += countAllowed(getChunkPostings(chunk), getChunkLength(chunk));
+  }
+  return counted;
+}
+
+function countAllowed(postings: usize, length: u32): u32 {
+  let counted: u32 = 0;
+  for (let i: u32 = 0; i < length; i++) {
+    const row = getRow(load<u32>(postings + (i << 2)));
+    if (isAllowed(row)) counted += get<u8>(row, COUNTED);
+  }
+  return counted;
+}
+
 /** Adds `share * f / (f + damping)` to the match of every row that contains a word with frequency f. */
 export function matchWord(word: u32, share: f32): void {
   resolveLookups();

@@ -13,6 +13,7 @@ export type { QueryPeriod } from './ports/ranking.ts';
 export type { Telemetry } from './ports/runtime.ts';
 export type { OpenDatabase, Storage } from './ports/storage.ts';
 export type {
+  BackgroundRequest,
   DistilCandidate,
   DistilCandidates,
   DistilCandidatesRequest,
@@ -59,10 +60,10 @@ export { CORRUPTED_MESSAGE, fromJson } from './storage/corruption.ts';
 export { firstEqual, termDigest, textDigest } from './storage/digests.ts';
 export {
   getBackground,
+  MAX_SAMPLED,
   MAX_VECTORS,
   NEAREST,
   PASSED_AT_ONCE,
-  sampledTimes,
   WORDS_CHARS,
 } from './storage/distil-bounds.ts';
 export { RESULT_COLUMNS, type ResultRow, readResults } from './storage/memory-row.ts';

@@ -1,6 +1,7 @@
 import type { Tier } from '@memoryd/contract';
 import type { DistilSource } from './distiller.ts';
 import type { Page, PageRequest } from './storage-memories.ts';
+import type { Owner } from './storage-owner.ts';
 
 /**
  * `undoing`: an undo is in progress, or was interrupted by a crash. `undone`: a client undid the run after it had
@@ -247,6 +248,13 @@ export interface DistilCandidatesRequest extends Promotion {
   limit: number;
 }
 
+/** Requests the background cosine of one owner at the time `now`, in ms. */
+export interface BackgroundRequest {
+  namespace: string;
+  owner: Owner;
+  now: number;
+}
+
 /** A memory that is similar to a candidate and can be distilled. */
 export interface DistilNeighbour {
   ordinal: number;
@@ -255,7 +263,7 @@ export interface DistilNeighbour {
    * are compared.
    */
   cosine: number;
-  /** Number of content words that occur in both memories and are rare in the namespace. */
+  /** Number of content words that occur in both memories and are rare in the memories of their owner. */
   sharedRareWords: number;
   group?: GroupSoFar;
 }
@@ -264,7 +272,7 @@ export interface DistilNeighbour {
  * A memory to group, because the memory is new or changed, or its group has to change. `neighbours` is empty if the
  * memory can no longer be a source.
  */
-export interface DistilCandidate extends MemoryVersion {
+export interface DistilCandidate extends MemoryVersion, Owner {
   group?: GroupSoFar;
   neighbours: DistilNeighbour[];
 }
@@ -329,8 +337,11 @@ export interface DistilStorage {
   distilCandidates(request: DistilCandidatesRequest): Promise<DistilCandidates>;
   /** Recommended number of candidates per call; small if recall has to wait for the call. */
   readonly candidatesAtOnce: number;
-  /** Estimates the median cosine of unrelated memories in a namespace. */
-  backgroundCosine(namespace: string): Promise<number>;
+  /**
+   * Estimates the cosine of unrelated memories of one owner, from .1 to 1. Samples the owner's texts, each once,
+   * so that the estimate depends neither on other owners nor on the number or the times of equal texts.
+   */
+  backgroundCosine(request: BackgroundRequest): Promise<number>;
   readGroup(request: GroupRequest): Promise<ReadGroup>;
   /**
    * Creates a semantic memory from sources, which then are no longer candidates. Returns the ordinal of the semantic

@@ -47,6 +47,22 @@ export function distilStorageContract(tested: TestedStorage): void {
     return stored;
   };
 
+  /** Stores memories with one vector each in two calls, which is faster than `storeMemory`. */
+  async function storeTogether(
+    count: number,
+    getFields: (i: number) => Partial<NewMemory>,
+    getVector: (i: number) => Float32Array,
+  ): Promise<void> {
+    const stored = await tested.storage.storeMany(
+      Array.from({ length: count }, (_, i) => nextMemory({ id: `memory-${++arrivals}`, ...getFields(i) })),
+    );
+    const vectors = stored.map((each, i) => {
+      if (each.outcome !== 'stored') throw new Error(each.outcome);
+      return { ordinal: each.ordinal, revision: 1, vectors: [getVector(i)] };
+    });
+    await tested.storage.putVectors(MODEL, vectors);
+  }
+
   const CATS = ['The cat Mimi sleeps.', 'The cat Mimi eats fish.', 'The cat Mimi chases mice.'];
 
   async function all(work: () => Promise<StepResult>): Promise<void> {
@@ -174,6 +190,77 @@ export function distilStorageContract(tested: TestedStorage): void {
       for (const neighbour of found?.neighbours ?? []) {
         expect(neighbour.group).toEqual({ semantic: group, sourceCount: 3 });
       }
+    });
+  });
+
+  describe('the rare words of a memory', () => {
+    it('are rare among the memories of its owner, however often another user writes the words', async () => {
+      await storeAll(CATS, { userId: 'ann' });
+      await storeTogether(
+        20,
+        (i) => ({ userId: 'ben', content: `The cat Mimi visits, day ${i}.` }),
+        () => vector(1),
+      );
+      const found = (await candidates()).candidates;
+      const getShared = (user: string) => found.find(({ userId }) => userId === user)?.neighbours[0]?.sharedRareWords;
+      expect([getShared('ann'), getShared('ben')]).toEqual([2, 0]);
+    });
+  });
+
+  describe('the background cosine of an owner', () => {
+    const DAY_MS = 24 * 60 * 60 * 1000;
+    const DAYS = 60;
+    const background = (userId: string) =>
+      tested.storage.backgroundCosine({ namespace: 'default', owner: { userId, agentId: '' }, now: NOW });
+
+    /** Returns one of 62 vectors with cosines of .39. */
+    const getTurnVector = (turn: number) => {
+      const length = Math.hypot(1, 0.8);
+      return Float32Array.from({ length: 64 }, (_, i) => (i === 0 ? 0.8 : i === turn + 1 ? 1 : 0) / length);
+    };
+    const COSINE = 0.64 / 1.64;
+
+    /** Stores texts on the first and the last of `DAYS` days. */
+    function storeConversation(userId: string): Promise<void> {
+      const getTurn = (i: number) => {
+        const createdAt = NOW - (i < 20 ? DAYS * DAY_MS : 0) + i;
+        return { userId, createdAt, content: `Fact ${i} of ${userId}.` };
+      };
+      return storeTogether(40, getTurn, getTurnVector);
+    }
+
+    function storeDailyNotes(userId: string, getNote: (day: number) => string): Promise<void> {
+      const getFields = (day: number) => {
+        const createdAt = NOW - (day + 1) * DAY_MS;
+        return { userId, createdAt, content: getNote(day), tags: [`day-${day}`], sessionId: `day-${day}` };
+      };
+      return storeTogether(DAYS - 1, getFields, (day) => vector(63, day));
+    }
+
+    it('does not depend on the memories of other users', async () => {
+      await storeConversation('ann');
+      await storeDailyNotes('ben', () => 'All is well.');
+      await storeDailyNotes('', (day) => `Day ${day} went well.`);
+      await storeTogether(
+        60,
+        (i) => ({ userId: 'cleo', content: `Story ${i}.` }),
+        (i) => vector(i + 1),
+      );
+      expect(await background('ann')).toBeCloseTo(COSINE, 1);
+    });
+
+    it.each([
+      ['the same note every day', () => 'All is well.'],
+      ['nearly the same note every day', (day: number) => `Day ${day} went well.`],
+    ])('stays the same if the owner also writes %s', async (_, getNote) => {
+      await storeConversation('ann');
+      await storeDailyNotes('ann', getNote);
+      expect(await background('ann')).toBeCloseTo(COSINE, 1);
+    });
+
+    it('is that of unrelated texts if the owner has few texts', async () => {
+      await storeTogether(15, (i) => ({ content: `Fact ${i}.` }), getTurnVector);
+      expect(await background('')).toBe(0.1);
     });
   });
 

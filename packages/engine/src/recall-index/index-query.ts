@@ -34,6 +34,9 @@ export interface NearRow {
 /** Candidates per requested result: the rows with the nearest sign codes, which are rescored. */
 const RESCORED_PER_RESULT = 6;
 
+/** Bytes that the kernel writes per sampled row: the row and its place in the order. */
+const HEAP_ITEM_BYTES = 8;
+
 /** Limit that is higher than any number of rows. */
 const UNLIMITED = 2 ** 32 - 1;
 
@@ -115,12 +118,39 @@ export class IndexQuery {
 
   /** Returns the document frequency of each word, semantic memories excluded. The number of words is unlimited. */
   countDocuments(words: readonly (readonly Digest[])[]): number[] {
+    return this.#countInBatches(words, (batch) => batch.documentFrequencies);
+  }
+
+  /**
+   * Returns the number of memories in scope that contain each word, semantic memories excluded. The number of words is
+   * unlimited.
+   */
+  countInScope(words: readonly (readonly Digest[])[]): number[] {
+    return this.#countInBatches(words, (batch) => batch.countInScope());
+  }
+
+  #countInBatches(words: readonly (readonly Digest[])[], count: (batch: IndexQueryWords) => number[]): number[] {
     const max = this.#input.kernel.MAX_WORDS.value;
-    const frequencies: number[] = [];
-    for (let from = 0; from < words.length; from += max) {
-      frequencies.push(...this.words(words.slice(from, from + max)).documentFrequencies);
-    }
-    return frequencies;
+    const counts: number[] = [];
+    for (let from = 0; from < words.length; from += max)
+      counts.push(...count(this.words(words.slice(from, from + max))));
+    return counts;
+  }
+
+  /** Returns the number of memories in scope, semantic memories excluded. */
+  countMemories(): number {
+    return this.#input.kernel.countMemories();
+  }
+
+  /**
+   * Returns the rows of a random sample of the texts in scope, at most `count`, in random order. Includes one row per
+   * text, and neither semantic memories nor rows without vectors. The sample depends only on the texts.
+   */
+  sampleTexts(count: number): number[] {
+    const { kernel, exchange } = this.#input;
+    const at = exchange.reserve(count * HEAP_ITEM_BYTES);
+    const found = kernel.sampleTexts(count, at);
+    return Array.from({ length: found }, (_, i) => exchange.view.getUint32(at + i * HEAP_ITEM_BYTES, true));
   }
 
   /**
@@ -159,6 +189,12 @@ export class IndexQueryWords {
   /** The document frequency of each word, semantic memories excluded. */
   get documentFrequencies(): number[] {
     return this.#input.setWords(this);
+  }
+
+  /** Returns the number of memories in scope that contain each word, semantic memories excluded. */
+  countInScope(): number[] {
+    this.#input.setWords(this);
+    return this.terms.map((_, word) => this.#input.kernel.countInScope(word));
   }
 
   /**

@@ -46,8 +46,11 @@ export interface Kernel {
   narrowToCurrent(): void;
   narrowToAny(labels: number, count: number): void;
   isAllowed(row: number): number;
+  countMemories(): number;
+  sampleTexts(limit: number, into: number): number;
   clearWords(): void;
   addQueryWord(alternatives: number, count: number): number;
+  countInScope(word: number): number;
   matchWord(word: number, share: number): void;
   matchCreated(from: number, until: number, match: number): void;
   takeBestMatches(limit: number, maxPerText: number, into: number): number;

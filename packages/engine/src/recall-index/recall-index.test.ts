@@ -447,6 +447,32 @@ describe('recall index for one user among many', () => {
     expect(question.memoryCount).toBe(19);
     expect(question.countDocuments([[11], [11, 12], [13], [999]])).toEqual([6, 9, 10, 0]);
   });
+
+  it.each([
+    ['few', 40],
+    ['many', 4],
+  ])('counts the memories and words of a user with %s of the rows, and samples each text once', (_, otherCount) => {
+    const vectors = [toInt8(Float32Array.of(1, 0))];
+    const index = new RecallIndex({ number: 1, modelId: 'test', dimensions: 2 });
+    const put = (ordinal: number, label: number, terms: number[]) => {
+      const entry = packEntry({
+        ...plain,
+        ordinal,
+        labels: [label],
+        frequencies: new Map(terms.map((term) => [term, 1])),
+      });
+      index.putEntry(withVectors(entry, 1, ordinal === 4 ? [] : vectors));
+    };
+    for (const [i, terms] of [[11], [11], [11, 12], [13], [14]].entries()) put(i + 1, USER, terms);
+    for (let i = 0; i < otherCount; i++) put(i + 6, OTHER, [11, 12, 13]);
+    index.setState(5, { ...state, tier: 'semantic' });
+    const question = index.beginQuery({ ...wholeNamespace, users: [USER] });
+    expect(question.countMemories()).toBe(4);
+    expect(question.countInScope([[11], [11, 12], [13], [999]])).toEqual([3, 3, 1, 0]);
+    const sample = question.sampleTexts(10).map((row) => index.ordinal(row));
+    expect(sample.sort()).toEqual([1, 3]);
+    expect(question.sampleTexts(1)).toHaveLength(1);
+  });
 });
 
 describe('recall index updates', () => {

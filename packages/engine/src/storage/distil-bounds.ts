@@ -16,28 +16,42 @@ export const MAX_VECTORS = 4;
 /** Maximum characters of a candidate's text that are searched for rare words. */
 export const WORDS_CHARS = 8192;
 
-/** Number of memories in a sample. */
-const SAMPLED = 64;
+/**
+ * Maximum texts of an owner that are sampled for the background cosine: twice the number used, because a sample can
+ * contain many texts that are nearly equal, such as daily notes with a date.
+ */
+export const MAX_SAMPLED = 128;
 
-/** Minimum number of cosines for a reliable median. */
-const MIN_PAIRS = 24;
+/** Maximum sampled texts that are used. */
+const MAX_COMPARED = 64;
 
-/** Cosine that pads a sample with too few pairs: the typical cosine of two unrelated texts with most models. */
+/** Minimum cosine of two texts that are nearly equal. Only one of such texts is used. */
+const MIN_NEARLY_EQUAL = 0.9;
+
+/** Minimum number of texts for a reliable estimate. */
+const MIN_COMPARED = 16;
+
+/** The typical cosine of two unrelated texts with most models. */
 const UNRELATED_COSINE = 0.1;
 
-/** Returns the creation times, in ms, at which to sample memories: evenly spaced from `first` to before `last`. */
-export function sampledTimes(first: number, last: number): number[] {
-  return Array.from({ length: SAMPLED }, (_, i) => first + Math.floor(((last - first) * i) / SAMPLED));
-}
-
 /**
- * Returns the approximate median cosine of unrelated memories.
+ * Returns the approximate cosine of unrelated memories of one owner: the lower quartile of the cosines of sampled
+ * texts. The quartile is more stable than the median if an owner has one conversation and many notes in one form,
+ * because pairs of such notes do not count as unrelated. Returns at least `UNRELATED_COSINE`.
  *
- * @param cosines cosines of pairs of sampled memories. The members of a pair are half the sample apart, because
- * memories close in time often share a topic
+ * @param count number of sampled texts. The texts must be in random order, and none may occur twice
+ * @param getCosine returns the cosine of the sampled texts with two different indexes
  */
-export function getBackground(cosines: readonly number[]): number {
-  const enough = [...cosines];
-  while (enough.length < MIN_PAIRS) enough.push(UNRELATED_COSINE);
-  return enough.sort((a, b) => a - b)[Math.floor(enough.length / 2)] as number;
+export function getBackground(count: number, getCosine: (one: number, other: number) => number): number {
+  const compared: number[] = [];
+  const cosines: number[] = [];
+  for (let text = 0; text < count && compared.length < MAX_COMPARED; text++) {
+    const toCompared = compared.map((other) => getCosine(text, other));
+    if (toCompared.some((cosine) => cosine >= MIN_NEARLY_EQUAL)) continue;
+    compared.push(text);
+    cosines.push(...toCompared);
+  }
+  if (compared.length < MIN_COMPARED) return UNRELATED_COSINE;
+  const quartile = cosines.sort((a, b) => a - b)[Math.floor(cosines.length / 4)] as number;
+  return Math.max(UNRELATED_COSINE, quartile);
 }

@@ -1,15 +1,19 @@
 import {
+  type BackgroundRequest,
   DISTILLABLE,
   type Digest,
   type DistilCandidate,
   type DistilCandidates,
   type DistilCandidatesRequest,
   type DistilNeighbour,
+  getBackground,
   getDistinctiveWords,
   getMaxRareWordFrequency,
   groupByOwner,
   hasOwners,
   isPromoted,
+  liveAndPassing,
+  MAX_SAMPLED,
   MAX_VECTORS,
   NEAREST,
   type Owner,
@@ -17,11 +21,12 @@ import {
   PASSED_AT_ONCE,
   type Queries,
   raw,
+  type Sql,
   sql,
   termDigest,
   WORDS_CHARS,
 } from '@memoryd/engine/storage-kit';
-import { memoriesBy } from '../dialect.ts';
+import { memoriesBy, POSTGRES } from '../dialect.ts';
 import { nearestByIndex, nearestOfAll } from './nearest.ts';
 import { getScope, isFewVectors, type Scope, type SearchedModel } from './scope.ts';
 
@@ -38,9 +43,9 @@ export async function distilCandidates(queries: Queries, request: DistilCandidat
     for (const [ordinal, near] of await getNeighbours(await limitToOwner(context, owner), ordinals))
       neighbours.set(ordinal, near);
   }
-  const candidates = members.map(({ ordinal, version, isFit, userId: _, agentId: __, ...group }): DistilCandidate => {
+  const candidates = members.map(({ ordinal, version, isFit, userId, agentId, ...group }): DistilCandidate => {
     const near = isFit ? (neighbours.get(ordinal) ?? []) : [];
-    return { ordinal, version, ...getGroup(group), neighbours: near };
+    return { ordinal, version, userId, agentId, ...getGroup(group), neighbours: near };
   });
   const next = candidates.length === request.limit ? members.at(-1)?.ordinal : await getLastScanned(context);
   return { candidates, ...(next !== undefined && { next }) };
@@ -53,15 +58,16 @@ async function loadByOwner(
 ): Promise<[OwnerFilter, Member[]][]> {
   if (members.length === 0) return [];
   if (!(await hasOwners(queries, request.namespace))) return [[{}, [...members]]];
-  return groupByOwner(members).map(([{ userId, agentId }, owned]) => [
-    { userIds: [userId], agentIds: [agentId] },
-    owned,
-  ]);
+  return groupByOwner(members).map(([owner, owned]) => [toFilter(owner), owned]);
+}
+
+function toFilter({ userId, agentId }: Owner): OwnerFilter {
+  return { userIds: [userId], agentIds: [agentId] };
 }
 
 async function limitToOwner(context: Context, owner: OwnerFilter): Promise<Context> {
   if (!owner.userIds) return context;
-  return { ...context, scope: await getScope(context.queries, { ...context.request, filter: owner }) };
+  return { ...context, owner, scope: await getScope(context.queries, { ...context.request, filter: owner }) };
 }
 
 interface Context {
@@ -69,6 +75,8 @@ interface Context {
   request: DistilCandidatesRequest;
   scope: Scope;
   model: SearchedModel;
+  /** The owner of the memories in scope. Absent if no memory of the namespace has an owner. */
+  owner?: OwnerFilter;
 }
 
 interface Membership {
@@ -160,11 +168,12 @@ async function getNearMembers(context: Context, candidates: readonly number[]): 
     ORDER BY near.candidate, cosine DESC, m.ordinal DESC`);
 }
 
-/** Returns, for each rare word of each candidate, the memories that contain it. */
+/** Returns, for each rare word of each candidate, the memories of the owner that contain it. */
 async function getRareWordHolders(
-  { queries, request, scope }: Context,
+  context: Context,
   candidates: readonly number[],
 ): Promise<Map<number, Set<number>[]>> {
+  const { queries, request, scope, owner } = context;
   const { namespace } = request;
   const texts = await queries.rows<{ ordinal: number; text: string; sessionId: string | null }>(sql`
     SELECT ordinal, left(content, ${WORDS_CHARS}) AS text, session_id AS "sessionId" FROM memory
@@ -173,9 +182,11 @@ async function getRareWordHolders(
     const telling = getDistinctiveWords(text, sessionId);
     return { ordinal, words: telling.map((forms) => forms.map((form) => termDigest(namespace, form))) };
   });
-  const maxHolders = getMaxRareWordFrequency(scope.memoryCount);
-  const terms = new Set(words.flatMap((candidate) => candidate.words.flat()));
-  const holders = await getHolders(queries, namespace, [...terms], maxHolders);
+  const terms = [...new Set(words.flatMap((candidate) => candidate.words.flat()))];
+  const { memoryCount, holders } = owner
+    ? await getHoldersOfOwner(context, terms)
+    : { memoryCount: scope.memoryCount, holders: await getHolders(queries, namespace, terms, scope.memoryCount) };
+  const maxHolders = getMaxRareWordFrequency(memoryCount);
   return new Map(
     words.map(({ ordinal, words }) => {
       const memories = words.map((forms) => new Set(forms.flatMap((form) => holders.get(form) ?? [])));
@@ -184,16 +195,90 @@ async function getRareWordHolders(
   );
 }
 
-/** Returns, for each term, up to `maxHolders + 1` memories that contain it, without semantic memories. */
+/**
+ * Returns, for each term, the memories that contain it, without semantic memories. Returns only one memory more than a
+ * rare word may have.
+ */
 async function getHolders(
   queries: Queries,
   namespace: string,
   terms: readonly Digest[],
-  maxHolders: number,
+  memoryCount: number,
 ): Promise<Map<Digest, number[]>> {
-  const held = await queries.rows<{ term: Digest; ordinals: number[] }>(sql`
+  const held = await queries.rows<HeldTerm>(sql`
     SELECT term, ARRAY(SELECT p.ordinal FROM posting p
-      WHERE p.namespace = ${namespace} AND p.term = asked.term AND NOT p.is_semantic LIMIT ${maxHolders + 1}) AS ordinals
+      WHERE p.namespace = ${namespace} AND p.term = asked.term AND NOT p.is_semantic
+      LIMIT ${getMaxRareWordFrequency(memoryCount) + 1}) AS ordinals
     FROM unnest(${terms}::bigint[]) AS asked(term)`);
   return new Map(held.map(({ term, ordinals }) => [term, ordinals]));
+}
+
+interface HeldTerm {
+  term: Digest;
+  ordinals: number[];
+}
+
+/**
+ * Maximum memories of an owner that are read for the statistics of the owner. Of more memories, these are the first in
+ * the order of an index, which does not depend on other owners.
+ */
+const MAX_READ_OF_OWNER = 32_768;
+
+/**
+ * Returns the number of memories of the owner and, for each term, the memories of the owner that contain it, without
+ * semantic memories. Reads the index entries of the owner, because a term can have any number of postings of other
+ * owners.
+ */
+async function getHoldersOfOwner(
+  { queries, request: { namespace, now }, owner = {} }: Context,
+  terms: readonly Digest[],
+): Promise<{ memoryCount: number; holders: Map<Digest, number[]> }> {
+  const held = await queries.rows<HeldTerm & { memoryCount: number }>(sql`
+    WITH owned AS MATERIALIZED (${selectOwned(namespace, owner, now)}),
+      held AS (
+        SELECT t.term, owned.ordinal FROM owned CROSS JOIN LATERAL (
+          SELECT terms FROM recall_entry WHERE namespace = ${namespace} AND ordinal = owned.ordinal OFFSET 0) AS entry
+        CROSS JOIN unnest(entry.terms) AS t(term) WHERE t.term = ANY(${terms}::bigint[])),
+      counted AS (SELECT count(*) AS count FROM owned)
+    SELECT term, array_agg(ordinal) AS ordinals, (SELECT count FROM counted) AS "memoryCount" FROM held GROUP BY term`);
+  return {
+    memoryCount: held[0]?.memoryCount ?? 0,
+    holders: new Map(held.map(({ term, ordinals }) => [term, ordinals])),
+  };
+}
+
+/** SQL: `text_digest` and `ordinal` of the live memories of an owner that are not semantic. */
+function selectOwned(namespace: string, owner: OwnerFilter, now: number): Sql {
+  // Without an owner, the newest memories are read, because the planner would read the oldest.
+  const order = owner.userIds ? raw('') : raw('ORDER BY m.created_at DESC, m.ordinal DESC');
+  return sql`
+    SELECT m.text_digest, m.ordinal FROM memory m
+    WHERE ${liveAndPassing(POSTGRES, namespace, owner, now)} AND m.tier <> 'semantic' ${order} LIMIT ${MAX_READ_OF_OWNER}`;
+}
+
+/** See `Storage.backgroundCosine`. Must run in a snapshot. */
+export async function backgroundCosine(queries: Queries, request: BackgroundRequest): Promise<number> {
+  const { namespace, now } = request;
+  const owner = (await hasOwners(queries, namespace)) ? toFilter(request.owner) : {};
+  // Digests are in random order, so the first texts are a random sample.
+  const found = await queries.row<{ count: number; cosines: number[] | null }>(sql`
+    WITH text AS (
+        SELECT DISTINCT ON (text_digest) text_digest, ordinal FROM (${selectOwned(namespace, owner, now)}) AS owned
+        ORDER BY text_digest, ordinal),
+      first AS (
+        SELECT text_digest, v.embedding FROM text CROSS JOIN LATERAL (
+          SELECT model, embedding FROM memory_vector
+          WHERE namespace = ${namespace} AND ordinal = text.ordinal AND part = 0 OFFSET 0) AS v
+        JOIN embedding_model ON no = v.model AND in_use
+        ORDER BY text_digest LIMIT ${MAX_SAMPLED}),
+      sampled AS MATERIALIZED (SELECT embedding, row_number() OVER (ORDER BY text_digest) AS place FROM first)
+    SELECT (SELECT count(*) FROM sampled) AS count, array_agg(cosine ORDER BY later, earlier) AS cosines FROM (
+      SELECT one.place AS later, other.place AS earlier, (1 - (one.embedding <=> other.embedding))::real AS cosine
+      FROM sampled one JOIN sampled other ON other.place < one.place) AS pair`);
+  const { count = 0, cosines } = found ?? {};
+  // The cosines of text n and the earlier texts follow n * (n - 1) / 2 cosines of texts before text n.
+  return getBackground(count, (one, other) => {
+    const [earlier, later] = one < other ? [one, other] : [other, one];
+    return (cosines ?? [])[(later * (later - 1)) / 2 + earlier] as number;
+  });
 }

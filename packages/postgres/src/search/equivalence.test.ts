@@ -274,12 +274,11 @@ describe('search in PostgreSQL, compared with SQLite', () => {
   });
 
   it('returns nearly the same background cosine', async () => {
-    const [ours, theirs] = await Promise.all([
-      postgres.backgroundCosine('default'),
-      sqlite.backgroundCosine('default'),
-    ]);
+    const request = { namespace: 'default', owner: { userId: '', agentId: '' }, now: NOW };
+    const [ours, theirs] = await Promise.all([postgres.backgroundCosine(request), sqlite.backgroundCosine(request)]);
     expect(Math.abs(ours - theirs)).toBeLessThan(0.01);
-    expect(await postgres.backgroundCosine('none')).toBe(await sqlite.backgroundCosine('none'));
+    const empty = { ...request, namespace: 'none' };
+    expect(await postgres.backgroundCosine(empty)).toBe(await sqlite.backgroundCosine(empty));
   });
 });
 

@@ -1,9 +1,7 @@
 import {
   BEFORE_THE_LAST,
   combineMatches,
-  getBackground,
   getWordShares,
-  IN_TIER,
   liveAndPassing,
   NEAREST,
   type Queries,
@@ -16,14 +14,13 @@ import {
   type SearchRequest,
   type Signals,
   type Storage,
-  sampledTimes,
   sql,
 } from '@memoryd/engine/storage-kit';
 import type { Connection } from '../connection.ts';
 import { isCorrectionExpired, memoriesBy } from '../dialect.ts';
 import type { Replica } from '../replica.ts';
 import { findBestByWords } from './best-by-words.ts';
-import { distilCandidates } from './distil-candidates.ts';
+import { backgroundCosine, distilCandidates } from './distil-candidates.ts';
 import { findDiverse } from './diversity.ts';
 import { findNearest, getSearchSettings, type QueryVector, toQueryVector } from './nearest.ts';
 import { getScope } from './scope.ts';
@@ -99,7 +96,7 @@ export function createSearchMethods(
     },
     read: (...args) => readContents(connection, ...args),
     distilCandidates: (request) => distil((queries) => distilCandidates(queries, request)),
-    backgroundCosine: (namespace) => distil((queries) => backgroundCosine(queries, namespace)),
+    backgroundCosine: (request) => distil((queries) => backgroundCosine(queries, request)),
   };
 }
 
@@ -122,27 +119,4 @@ export async function readContents(
     FROM sized CROSS JOIN ${memoriesBy('m', sql`namespace = ${namespace} AND ordinal = sized.ordinal`)}
     WHERE coalesce(sized.before, 0) <= ${maxBytes} ORDER BY sized.place`);
   return readResults(rows, maxBytes);
-}
-
-/** See `Storage.backgroundCosine`. Must run in a snapshot. */
-async function backgroundCosine(queries: Queries, namespace: string): Promise<number> {
-  const bounds = await queries.row<{ first: number | null; last: number | null }>(
-    sql`SELECT min(created_at) AS first, max(created_at) AS last FROM memory WHERE namespace = ${namespace}`,
-  );
-  const { first = null, last = null } = bounds ?? {};
-  if (first === null || last === null) return getBackground([]);
-  const pairs = await queries.rows<{ cosine: number }>(sql`
-    WITH sampled AS (
-        SELECT DISTINCT near.created_at, near.ordinal FROM unnest(${sampledTimes(first, last)}::bigint[]) AS time
-        CROSS JOIN LATERAL (
-          SELECT m.created_at, m.ordinal FROM memory m
-          WHERE m.namespace = ${namespace} AND m.created_at >= time AND ${raw(IN_TIER)}
-          ORDER BY m.created_at, m.ordinal LIMIT 1) AS near),
-      measured AS (
-        SELECT v.embedding, row_number() OVER (ORDER BY s.created_at, s.ordinal) AS place, count(*) OVER () / 2 AS half
-        FROM sampled s JOIN memory_vector v ON v.namespace = ${namespace} AND v.ordinal = s.ordinal AND v.part = 0
-        JOIN embedding_model ON no = v.model AND in_use)
-    SELECT 1 - (one.embedding <=> other.embedding) AS cosine
-    FROM measured one JOIN measured other ON other.place = one.place + one.half WHERE one.place <= one.half`);
-  return getBackground(pairs.map(({ cosine }) => cosine));
 }

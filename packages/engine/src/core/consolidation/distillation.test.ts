@@ -114,6 +114,31 @@ describe('distillation', () => {
     expect((await semantics(world.storage)).map(({ id }) => id)).toContain(grown?.refreshes);
   });
 
+  it.each([
+    ['of another user', 'ben'],
+    ['of the same user', 'ann'],
+  ])('creates a semantic memory for each group despite a daily note %s', async (_, userId) => {
+    const day = 24 * 60 * 60 * 1000;
+    const turns = [0, 0, 0, 0, 1, 1, 1, ...Array<number>(40).fill(9)].map((topic) => {
+      const turn = getMemory(++number, topic, getText(topic, number));
+      return { ...turn, userId: 'ann', createdAt: NOW + (number % 2) * 100 * day + number };
+    });
+    const notes = Array.from({ length: 99 }, (__, i) => {
+      const note = getMemory(++number, 9, 'Nothing to report.');
+      return { ...note, userId, sessionId: `day ${i}`, createdAt: NOW + (i + 1) * day };
+    });
+    for (const memories of [turns, notes]) {
+      await world.storage.storeMany(memories);
+      await embed(world.storage);
+    }
+    await createConsolidator(world).consolidate('default', 0);
+    const made = await semantics(world.storage);
+    expect(made.map(({ derivedFrom, userId }) => [userId, derivedFrom.length]).sort()).toEqual([
+      ['ann', 3],
+      ['ann', 4],
+    ]);
+  });
+
   it('is taken into account in the plan of evictions', async () => {
     await storeTopic(0, 4);
     await storeTopic(1, 4);

@@ -9,6 +9,7 @@ import type {
   RunRef,
   StepResult,
 } from '../../ports/storage-consolidation.ts';
+import type { Owner } from '../../ports/storage-owner.ts';
 import { selectAgreeing } from '../distil/agreement.ts';
 import { GROUP_LIMITS, type GroupsBefore, groupMemories } from '../distil/group.ts';
 import type { EmbeddingQueue } from '../embedding-queue/embedding-queue.ts';
@@ -205,7 +206,7 @@ function isDistillable({ semantic }: FoundGroup, { sources, isClosed }: ReadGrou
 }
 
 /**
- * Minimum number of memories to group at once, except at the end of the survey: large enough for whole groups, and
+ * Minimum number of memories of an owner to group at once, except at the end of the survey: large enough for whole groups, and
  * small enough to take some milliseconds.
  */
 const GROUPING_BATCH_SIZE = 64;
@@ -220,6 +221,16 @@ interface FoundGroup {
   candidates: MemoryVersion[];
 }
 
+/**
+ * An owner whose memories a run examines. Only memories of one owner can be in one group, so each owner has batches and
+ * a background cosine of its own, which do not depend on other owners.
+ */
+interface ExaminedOwner extends Owner {
+  /** Memories that were read and are not grouped yet. */
+  ungrouped: DistilCandidate[];
+  background?: number;
+}
+
 /** Groups the queued memories in batches, without writes to storage. */
 class Survey {
   /** Examined memories that belong to no group. */
@@ -231,9 +242,8 @@ class Survey {
   readonly #sizes = new Map<number, number>();
   /** For each memory that joined a group in this run, the key of the group in `groups`. */
   readonly #joined = new Map<number, number>();
-  /** Memories that were read and are not grouped yet. */
-  readonly #ungrouped: DistilCandidate[] = [];
-  #background: number | undefined;
+  /** The owners of the examined memories, by user and agent. */
+  readonly #owners = new Map<string, ExaminedOwner>();
   #examined = 0;
   #after = 0;
 
@@ -244,20 +254,37 @@ class Survey {
 
   /** Examines the next batch of memories. Returns false if no batch is left. */
   async examineNext(): Promise<boolean> {
-    const { namespace } = this.#due;
-    this.#background ??= await this.#storage.backgroundCosine(namespace);
     const limit = this.#storage.candidatesAtOnce;
     const { candidates, next } = await this.#storage.distilCandidates({ ...this.#due, after: this.#after, limit });
-    this.#ungrouped.push(...candidates);
+    for (const candidate of candidates) this.#getOwner(candidate).ungrouped.push(candidate);
     this.#examined += candidates.length;
     this.#after = next ?? 0;
     const more = next !== undefined && this.#examined < MAX_EXAMINED;
-    if (!more || this.#ungrouped.length >= GROUPING_BATCH_SIZE) this.#group(this.#ungrouped.splice(0));
+    const examined = more ? new Set(candidates.map((candidate) => this.#getOwner(candidate))) : this.#owners.values();
+    for (const owner of examined) {
+      if (!more || owner.ungrouped.length >= GROUPING_BATCH_SIZE) await this.#group(owner);
+    }
     return more;
   }
 
-  #group(candidates: readonly DistilCandidate[]): void {
-    const { made, grown } = groupMemories(candidates, this.#getGroupsBefore(candidates));
+  #getOwner({ userId, agentId }: Owner): ExaminedOwner {
+    const key = `${userId}\0${agentId}`;
+    const known = this.#owners.get(key);
+    if (known) return known;
+    const owner = { userId, agentId, ungrouped: [] };
+    this.#owners.set(key, owner);
+    return owner;
+  }
+
+  /** Groups the memories of one owner that were read since the last call. */
+  async #group(owner: ExaminedOwner): Promise<void> {
+    const candidates = owner.ungrouped.splice(0);
+    if (candidates.length === 0) return;
+    const { namespace, now } = this.#due;
+    const { userId, agentId } = owner;
+    owner.background ??= await this.#storage.backgroundCosine({ namespace, owner: { userId, agentId }, now });
+    const { background } = owner;
+    const { made, grown } = groupMemories(candidates, { ...this.#getGroupsBefore(candidates), background });
     for (const joining of made) this.#join(joining, -1 - this.groups.size);
     for (const { semantic, joining } of grown) this.#join(joining, semantic);
     for (const { ordinal, version, group } of candidates) {
@@ -282,7 +309,7 @@ class Survey {
   }
 
   /** Returns the groups of the candidates and of their neighbors, including groups that this run has found. */
-  #getGroupsBefore(candidates: readonly DistilCandidate[]): GroupsBefore {
+  #getGroupsBefore(candidates: readonly DistilCandidate[]): Omit<GroupsBefore, 'background'> {
     const semanticBySource = new Map<number, number>();
     const groupSizes = new Map<number, number>();
     for (const { ordinal, group } of candidates.flatMap((candidate) => [candidate, ...candidate.neighbours])) {
@@ -292,6 +319,6 @@ class Survey {
       semanticBySource.set(ordinal, number);
       groupSizes.set(number, this.#sizes.get(number) ?? 0);
     }
-    return { semanticBySource, groupSizes, background: this.#background ?? 0 };
+    return { semanticBySource, groupSizes };
   }
 }

@@ -8,8 +8,8 @@ interface Neighbor {
   /** Cosine of the nearest parts of both memories, from -1 to 1. */
   cosine: number;
   /**
-   * Number of content words that occur in both memories, and in at most `getMaxRareWordFrequency` memories of the
-   * namespace.
+   * Number of content words that occur in both memories, and in at most `getMaxRareWordFrequency` memories of their
+   * owner.
    */
   sharedRareWords: number;
 }
@@ -26,7 +26,7 @@ export interface GroupsBefore {
   semanticBySource: ReadonlyMap<number, number>;
   /** The number of sources of each semantic memory in `semanticBySource`. */
   groupSizes: ReadonlyMap<number, number>;
-  /** Median cosine of random pairs of memories of the namespace, from -1 to 1. */
+  /** Typical cosine of unrelated memories of the owner, from -1 to 1. See `Storage.backgroundCosine`. */
   background: number;
 }
 
@@ -47,8 +47,8 @@ export const GROUP_LIMITS = {
 
 /**
  * Minimum nearness of two memories in a group, as a fraction of the way from the background cosine to 1. The cosine of
- * unrelated texts depends on the model (.1 for all-MiniLM-L6-v2, .75 for e5) and on the namespace: the cosine is .3 to
- * .4 for turns of one conversation, and more than .57 to .64 for turns about one topic.
+ * unrelated texts depends on the model (.1 for all-MiniLM-L6-v2, .75 for e5) and on the owner: the cosine is .3 to .4
+ * for turns of one conversation, and more than .57 to .64 for turns about one topic.
  */
 const MIN_NEARNESS = 0.4;
 
@@ -243,15 +243,15 @@ class Groups {
   }
 }
 
-/** A word is rare if at most 1/RARE_ONE_IN of all memories contain the word. */
+/** A word is rare if at most 1/RARE_ONE_IN of its owner's memories contain the word. */
 const RARE_ONE_IN = 100;
 
-/** Upper bound of `getMaxRareWordFrequency`, so that the search stays fast in a large namespace. */
+/** Upper bound of `getMaxRareWordFrequency`, so that the search stays fast for an owner with many memories. */
 const MAX_MEMORIES = 64;
 
 /**
- * Lower bound of `getMaxRareWordFrequency`, since all sources of a group may share a name or number, even in a small
- * namespace.
+ * Lower bound of `getMaxRareWordFrequency`, since all sources of a group may share a name or number, even if their owner
+ * has few memories.
  */
 const MIN_MEMORIES = 12;
 
@@ -260,7 +260,7 @@ const MIN_MEMORIES = 12;
  * that share a rare word, such as a name, a number or a topic, may belong together. Neither a list of names nor capital
  * letters are used, since many scripts have no capitals.
  *
- * @param memories number of memories in the namespace
+ * @param memories number of memories of the owner
  */
 export function getMaxRareWordFrequency(memories: number): number {
   return Math.max(MIN_MEMORIES, Math.min(MAX_MEMORIES, Math.floor(memories / RARE_ONE_IN)));

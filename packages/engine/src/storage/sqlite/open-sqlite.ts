@@ -159,7 +159,7 @@ export function sqliteStorage(parts: StorageParts): OpenDatabase {
       searchAndRank: (request) => searcher.call('searchAndRank', request),
       read: (namespace, ordinals, now, maxBytes) => searcher.call('read', { namespace, ordinals, now, maxBytes }),
       distilCandidates: (request) => searcher.call('distilCandidates', request),
-      backgroundCosine: (namespace) => searcher.call('backgroundCosine', namespace),
+      backgroundCosine: (request) => searcher.call('backgroundCosine', request),
       async probe(now, chars) {
         await assertRoom(path);
         await storage.probe(now, chars);

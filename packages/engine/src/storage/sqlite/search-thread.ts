@@ -1,5 +1,9 @@
 import { workerData } from 'node:worker_threads';
-import type { DistilCandidates, DistilCandidatesRequest } from '../../ports/storage-consolidation.ts';
+import type {
+  BackgroundRequest,
+  DistilCandidates,
+  DistilCandidatesRequest,
+} from '../../ports/storage-consolidation.ts';
 import type { RecalledMemory } from '../../ports/storage-memories.ts';
 import type { RankedSearchRequest, SearchRequest, SearchResults, Signals } from '../../ports/storage-search.ts';
 import type { RecallIndex } from '../../recall-index/recall-index.ts';
@@ -68,8 +72,8 @@ export function distilCandidates(request: DistilCandidatesRequest): Attempt<Dist
   return withIndex((connection, index) => findDistilCandidates(connection, index, request));
 }
 
-export function backgroundCosine(namespace: string): Attempt<number> {
-  return withIndex((connection, index) => measureBackgroundCosine(connection, index, namespace));
+export function backgroundCosine(request: BackgroundRequest): Attempt<number> {
+  return withIndex((connection, index) => measureBackgroundCosine(connection, index, request));
 }
 
 /** Returns the differences between the in-memory index and the file. */

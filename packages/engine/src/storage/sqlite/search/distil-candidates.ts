@@ -1,18 +1,19 @@
 import { getDistinctiveWords, getMaxRareWordFrequency } from '../../../core/distil/group.ts';
 import type {
+  BackgroundRequest,
   DistilCandidate,
   DistilCandidates,
   DistilCandidatesRequest,
   DistilNeighbour,
 } from '../../../ports/storage-consolidation.ts';
-import type { Owner, OwnerFilter } from '../../../ports/storage-owner.ts';
+import type { Owner } from '../../../ports/storage-owner.ts';
 import { type Digest, getModel, getTerms, getVectors } from '../../../recall-index/entry.ts';
 import type { IndexQuery } from '../../../recall-index/index-query.ts';
 import { dotInt8, type Int8Vector, toFloats } from '../../../recall-index/int8.ts';
 import type { RecallIndex } from '../../../recall-index/recall-index.ts';
 import { namespaceDigest, termDigest } from '../../digests.ts';
-import { getBackground, MAX_VECTORS, NEAREST, PASSED_AT_ONCE, sampledTimes, WORDS_CHARS } from '../../distil-bounds.ts';
-import { aheadFrom, DISTILLABLE, IN_TIER } from '../../sql/filters.ts';
+import { getBackground, MAX_SAMPLED, MAX_VECTORS, NEAREST, PASSED_AT_ONCE, WORDS_CHARS } from '../../distil-bounds.ts';
+import { aheadFrom, DISTILLABLE } from '../../sql/filters.ts';
 import { type Connection, sql } from '../connection.ts';
 import { readEntry } from '../recall-entry.ts';
 import { ownerLabels } from './words.ts';
@@ -33,23 +34,14 @@ export function distilCandidates(
   request: DistilCandidatesRequest,
 ): DistilCandidates {
   if (!index.model) return { candidates: [] };
-  const { namespace, now } = request;
   const limit = index.size < LARGE_INDEX ? request.limit : 1;
-  const createIndexQuery = (of: OwnerFilter) =>
-    index.beginQuery({
-      namespace: namespaceDigest(namespace),
-      now,
-      ...ownerLabels(namespace, of),
-      labels: [],
-      filter: {},
-    });
   const candidates: DistilCandidate[] = [];
   const queued = readQueueAfter(connection, request);
   let search: OwnerSearch | undefined;
   for (const { ordinal, userId, agentId } of queued) {
     if (search?.userId !== userId || search.agentId !== agentId) {
-      const indexQuery = createIndexQuery({ userIds: [userId], agentIds: [agentId] });
-      const maxMemories = getMaxRareWordFrequency(indexQuery.memoryCount);
+      const indexQuery = beginOwnerQuery(index, request, { userId, agentId });
+      const maxMemories = getMaxRareWordFrequency(indexQuery.countMemories());
       search = { connection, index, indexQuery, request, maxMemories, userId, agentId };
     }
     const candidate = getCandidate(search, ordinal);
@@ -60,13 +52,22 @@ export function distilCandidates(
   return { candidates, ...(last !== undefined && queued.length === PASSED_AT_ONCE && { next: last }) };
 }
 
+function beginOwnerQuery(
+  index: RecallIndex,
+  { namespace, now }: Pick<DistilCandidatesRequest, 'namespace' | 'now'>,
+  { userId, agentId }: Owner,
+): IndexQuery {
+  const labels = ownerLabels(namespace, { userIds: [userId], agentIds: [agentId] });
+  return index.beginQuery({ namespace: namespaceDigest(namespace), now, ...labels, labels: [], filter: {} });
+}
+
 /** A search for the neighbors of candidates among the memories of one owner. */
 interface OwnerSearch extends Owner {
   connection: Connection;
   index: RecallIndex;
   indexQuery: IndexQuery;
   request: DistilCandidatesRequest;
-  /** A word is rare if at most this number of memories contain the word. */
+  /** A word is rare if at most this number of the owner's memories contain the word. */
   maxMemories: number;
 }
 
@@ -89,7 +90,8 @@ function readQueueAfter(
 function getCandidate(search: OwnerSearch, ordinal: number): DistilCandidate | undefined {
   const member = readMember(search, ordinal);
   if (!member || member.isYoung) return undefined;
-  const candidate = { ordinal, version: member.version, ...getGroup(member) };
+  const { userId, agentId } = search;
+  const candidate = { ordinal, userId, agentId, version: member.version, ...getGroup(member) };
   if (!member.isFit) return { ...candidate, neighbours: [] };
   const entry = readEntry(search.connection, ordinal);
   if (!entry || getModel(entry) !== search.index.model?.number) return undefined;
@@ -158,8 +160,8 @@ function nearestCosine(values: readonly Float32Array[], vectors: readonly Int8Ve
 }
 
 /**
- * Returns the distinctive words of a memory that occur in at most `maxMemories` memories, each as the digests of its
- * forms.
+ * Returns the distinctive words of a memory that occur in at most `maxMemories` memories of the owner, each as the
+ * digests of its forms.
  */
 function rareWords({ connection, indexQuery, request, maxMemories }: OwnerSearch, ordinal: number): Digest[][] {
   const { text, sessionId } = sql(
@@ -169,34 +171,25 @@ function rareWords({ connection, indexQuery, request, maxMemories }: OwnerSearch
   const words = getDistinctiveWords(text, sessionId).map((forms) =>
     forms.map((form) => termDigest(request.namespace, form)),
   );
-  const frequencies = indexQuery.countDocuments(words);
+  const frequencies = indexQuery.countInScope(words);
   return words.filter((_, i) => (frequencies[i] as number) <= maxMemories);
 }
 
 /** See `Storage.backgroundCosine`. Must run in a transaction, with the index updated to its snapshot. */
-export function backgroundCosine(connection: Connection, index: RecallIndex, namespace: string): number {
-  const vectors = sample(connection, namespace).flatMap((ordinal) => {
-    const entry = readEntry(connection, ordinal);
-    return entry && getModel(entry) === index.model?.number ? getVectors(entry).slice(0, 1) : [];
-  });
-  const half = Math.floor(vectors.length / 2);
-  const pairs = vectors.slice(half, 2 * half).map((vector, i) => [vector, vectors[i] as Int8Vector] as const);
-  return getBackground(pairs.map(([one, other]) => dotInt8(toFloats(one), other)));
-}
-
-/** Returns the ordinals of a sample of the memories of a namespace, evenly spaced in time. */
-function sample(connection: Connection, namespace: string): number[] {
-  const { first, last } = sql(
-    connection,
-    `SELECT (SELECT min(created_at) FROM memory WHERE namespace = @namespace) AS first,
-       (SELECT max(created_at) FROM memory WHERE namespace = @namespace) AS last`,
-  ).get({ namespace }) as { first: number | null; last: number | null };
-  if (first === null || last === null) return [];
-  const from = sql(
-    connection,
-    `SELECT ordinal FROM memory m INDEXED BY memory_by_time WHERE namespace = ? AND created_at >= ? AND ${IN_TIER}
-     ORDER BY created_at, ordinal LIMIT 1`,
-  ).pluck();
-  const sampled = sampledTimes(first, last).flatMap((time) => (from.get(namespace, time) as number | undefined) ?? []);
-  return [...new Set(sampled)];
+export function backgroundCosine(connection: Connection, index: RecallIndex, request: BackgroundRequest): number {
+  const indexQuery = beginOwnerQuery(index, request, request.owner);
+  const digest = sql(connection, 'SELECT hex(text_digest) FROM memory WHERE ordinal = ?').pluck();
+  // The index takes equal texts with different tags for different texts.
+  const ordinalByDigest = new Map<string, number>();
+  for (const row of indexQuery.sampleTexts(MAX_SAMPLED)) {
+    const ordinal = index.ordinal(row);
+    ordinalByDigest.set(digest.get(ordinal) as string, ordinal);
+  }
+  const vectors = [...ordinalByDigest.values()].map(
+    (ordinal) => getVectors(readEntry(connection, ordinal) as Buffer)[0] as Int8Vector,
+  );
+  const values = vectors.map(toFloats);
+  return getBackground(vectors.length, (one, other) =>
+    dotInt8(values[one] as Float32Array, vectors[other] as Int8Vector),
+  );
 }
