@@ -360,6 +360,12 @@ export interface DistilStorage {
    * memory already supersedes another memory, or if either memory was changed or deleted, or cannot be distilled.
    */
   correct(run: RunRef, correction: CorrectionPair): Promise<boolean>;
+  /**
+   * Queues memories again that earlier versions of the distilling rules did not distil, newest first. Looks at up to
+   * `limit` memories of the namespace, and continues there at the next call. Has no effect once all memories have been
+   * looked at. `count` is the number of queued memories.
+   */
+  requeuePassedOver(run: RunRef, limit: number): Promise<StepResult>;
   /** Removes memories from the candidates, except memories that have changed since they were read. */
   dropCandidates(run: RunRef, memories: MemoryVersion[]): Promise<void>;
 }

@@ -193,6 +193,37 @@ export function distilStorageContract(tested: TestedStorage): void {
     });
   });
 
+  describe('memories that earlier distilling rules passed over', () => {
+    const requeue = (limit = 2) =>
+      inRun(async (run) => {
+        let [count, calls] = [0, 0];
+        for (let more = true; more; calls++) {
+          const done = await tested.storage.requeuePassedOver(run, limit);
+          count += done.count;
+          more = done.more;
+        }
+        return { count, calls };
+      });
+    const drop = async (memories: MemoryVersion[]) => {
+      await inRun((run) => tested.storage.dropCandidates(run, memories));
+    };
+
+    it('are queued again once, in batches, newest first, but not sources and memories that expire', async () => {
+      const sources = await storeAll(CATS);
+      await distil(sources, 'Mimi is a cat.');
+      const expiring = await storeMemory('The cat Mimi visits for a day.', 1, { expiresAt: NOW * 2 });
+      const passed = await storeAll(['Rex barks.', 'Rex is a dog.', 'Rex sleeps.']);
+      await drop([expiring, ...passed]);
+      await inRun((run) => tested.storage.requeuePassedOver(run, 2));
+      expect(await waiting()).toEqual(getOrdinals(passed.slice(1)));
+      expect(await requeue()).toEqual({ count: 1, calls: 4 });
+      expect(await waiting()).toEqual(getOrdinals(passed));
+      await drop(passed);
+      expect(await requeue()).toEqual({ count: 0, calls: 1 });
+      expect(await waiting()).toEqual([]);
+    });
+  });
+
   describe('the rare words of a memory', () => {
     it('are rare among the memories of its owner, however often another user writes the words', async () => {
       await storeAll(CATS, { userId: 'ann' });

@@ -537,6 +537,19 @@ export function exportStorageContract(open: () => Promise<StorageUnderTest>): vo
       });
     });
 
+    it('queues memories that were not distilled again with the next run, because the rules may have been older', async () => {
+      await storeSome();
+      await life.consolidate(other, async (run) => {
+        expect(await other.storage.requeuePassedOver(run, 20)).toEqual({ count: 0, more: false });
+      });
+      await imported(other, await exported(database));
+      await life.consolidate(other, async (run) => {
+        expect(await other.storage.requeuePassedOver(run, 20)).toEqual({ count: 1, more: false });
+        const waiting = parsed(await exported(other)).filter(({ awaits }) => (awaits as string[]).length > 0);
+        expect(waiting.map(({ id }) => id)).toEqual(['right']);
+      });
+    });
+
     it('preserves that a group is not distilled again after a client has forgotten its semantic memory', async () => {
       await storeSome();
       await database.storage.forget(namespace, 'semantic');

@@ -1,4 +1,10 @@
 /**
+ * Version of the rules that select the memories to distil together. With each change of the rules that lets more
+ * memories be distilled, increase the version: runs then look again at the memories that earlier rules passed over.
+ */
+export const DISTILLING_RULES = 1;
+
+/**
  * Maximum queued memories that one call of `Storage.distilCandidates` examines, including memories that are not ready
  * to be distilled.
  */

@@ -8,6 +8,7 @@ import { Distillation, type DistilParts } from './distillation.ts';
 import { SelfCheck, type SelfCheckParts } from './self-check.ts';
 import {
   BATCH_SIZE,
+  createRequeueStep,
   type Due,
   evict,
   excess,
@@ -189,7 +190,7 @@ export class Consolidator {
     try {
       const run = { ref, now, promotedUntil, certainNow, archiveMs, maxima };
       const repeatStep = (step: Step) => this.#repeat(ref, () => paced(() => step(storage, run)));
-      for (const step of HOUSEKEEPING) await repeatStep(step);
+      for (const step of [...HOUSEKEEPING, createRequeueStep()]) await repeatStep(step);
       const due = { namespace, now, promotedUntil, maxima };
       const check = new SelfCheck(this.#parts, due);
       await check.begin();

@@ -1,10 +1,12 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { extractive } from '../../distilling/extractive.ts';
+import { CONSOLIDATION_LEASE } from '../../ports/coordination.ts';
 import type { DistilGroup, Distiller } from '../../ports/distiller.ts';
 import { newMemory } from '../../ports/new-memory.fixture.ts';
 import { type StorageUnderTest, testedStorage } from '../../ports/storage.fixture.ts';
 import type { Storage } from '../../ports/storage.ts';
+import type { RunRef } from '../../ports/storage-consolidation.ts';
 import type { NewMemory, StoredMemory } from '../../ports/storage-memories.ts';
 import { propertyRuns } from '../../property-runs.fixture.ts';
 import { openNewSqlite } from '../../storage/sqlite/open.fixture.ts';
@@ -81,6 +83,13 @@ describe('distillation', () => {
     return memories;
   }
 
+  async function inRun(work: (run: RunRef) => Promise<void>): Promise<void> {
+    const run = await world.beginRun({ id: 'earlier' });
+    await work(run);
+    await world.storage.endRun(run, NOW);
+    await world.lease.release(CONSOLIDATION_LEASE, 'this process');
+  }
+
   it('creates a semantic memory for each group, and none for memories without a group', async () => {
     const orchard = await storeTopic(0, 4);
     const harbour = await storeTopic(1, 3);
@@ -137,6 +146,20 @@ describe('distillation', () => {
       ['ann', 3],
       ['ann', 4],
     ]);
+  });
+
+  it('creates the semantic memories of groups that earlier rules passed over', async () => {
+    const passed = await storeTopic(0, 4);
+    const consolidator = createConsolidator(world);
+    await inRun(async (run) => {
+      await world.storage.promote(run, { promotedUntil: NOW, now: NOW }, 10);
+      const memories = (await world.storage.memories('default', {}, ALL, NOW)).items;
+      await world.storage.dropCandidates(run, memories);
+    });
+    expect((await consolidator.plan('default', 0)).distil.items).toEqual([]);
+    await consolidator.consolidate('default', 0);
+    const made = await semantics(world.storage);
+    expect(made.map(({ derivedFrom }) => derivedFrom)).toEqual([passed.map(({ id }) => id)]);
   });
 
   it('is taken into account in the plan of evictions', async () => {

@@ -42,6 +42,25 @@ export const HOUSEKEEPING: readonly Step[] = [
   (storage, { certainNow }) => storage.dropIdempotencyKeys(certainNow - LIMITS.idempotencyKeyMs, BATCH_SIZE),
 ];
 
+/**
+ * Maximum memories that one run queues again, about half of the memories that one run examines for distilling, so that
+ * new memories do not wait for all old ones.
+ */
+const MAX_REQUEUED = 1000;
+
+/**
+ * Creates a step that queues memories again that earlier versions of the distilling rules passed over. Like the steps
+ * of `HOUSEKEEPING`, this step cannot be undone.
+ */
+export function createRequeueStep(): Step {
+  let requeued = 0;
+  return async (storage, { ref }) => {
+    const { count, more } = await storage.requeuePassedOver(ref, BATCH_SIZE);
+    requeued += count;
+    return { count: 0, more: more && requeued < MAX_REQUEUED };
+  };
+}
+
 /** Promotes working memories that are old enough to the episodic tier; ids and texts stay. */
 export const promote: Step = (storage, { ref, promotedUntil, now }) =>
   storage.promote(ref, { promotedUntil, now }, BATCH_SIZE);

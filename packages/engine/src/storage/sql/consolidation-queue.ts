@@ -3,14 +3,17 @@ import { IN_TIER } from './filters.ts';
 import type { Queries, Transaction } from './queries.ts';
 import { raw, sql } from './sql.ts';
 
-/** Queues memories for distillation, except semantic, merged and evicted memories. */
+/**
+ * Queues memories for distillation, except semantic, merged and evicted memories. Returns the number of memories that
+ * were not queued before.
+ */
 export async function queueForDistilling(
   queries: Queries,
   namespace: string,
   ordinals: readonly number[],
-): Promise<void> {
-  if (ordinals.length === 0) return;
-  await queries.run(sql`
+): Promise<number> {
+  if (ordinals.length === 0) return 0;
+  return queries.run(sql`
     INSERT INTO distil_candidate (namespace, ordinal)
     SELECT m.namespace, m.ordinal FROM memory m
     WHERE ${queries.dialect.isMemory('m.ordinal', namespace, ordinals)} AND ${raw(IN_TIER)}

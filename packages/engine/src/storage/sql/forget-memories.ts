@@ -18,6 +18,7 @@ import {
 import { countEntering, countLeaving, removeUsers, type TierMember } from './list-counters.ts';
 import { removeAttributes } from './memory-rows.ts';
 import type { Dialect, Queries, Transaction } from './queries.ts';
+import { forgetDistillingRules } from './requeue-passed-over.ts';
 import { decline, removeSources } from './semantic-sources.ts';
 import { raw, type Sql, sql } from './sql.ts';
 
@@ -269,5 +270,6 @@ export async function dropNamespace(transaction: Transaction, namespace: string)
       DELETE FROM ${raw(table)}
       WHERE namespace = ${namespace} AND NOT EXISTS (SELECT 1 FROM memory WHERE namespace = ${namespace})`);
   }
+  await forgetDistillingRules(transaction, namespace);
   await transaction.recall.noteErased();
 }

@@ -24,6 +24,7 @@ import { addUsers, countEntering } from './list-counters.ts';
 import { insertRows } from './memory-rows.ts';
 import type { Queries, Transaction } from './queries.ts';
 import { getRecordUsage, readRooms } from './quotas.ts';
+import { forgetDistillingRules } from './requeue-passed-over.ts';
 import { raw, sql } from './sql.ts';
 
 /**
@@ -173,5 +174,8 @@ async function indexImported(
     inTier.filter(({ awaits }) => awaits.includes(kind)).map(({ ordinal }) => ordinal);
   await queueForMerging(transaction, namespace, queuedFor('merging'));
   await queueForDistilling(transaction, namespace, queuedFor('distilling'));
+  // The exporting database may have had earlier rules of distilling.
+  const wereExamined = inTier.some(({ tier, awaits }) => tier !== 'semantic' && !awaits.includes('distilling'));
+  if (wereExamined) await forgetDistillingRules(transaction, namespace);
   await countEntering(transaction, inTier);
 }

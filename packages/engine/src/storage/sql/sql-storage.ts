@@ -129,6 +129,7 @@ export function sqlStorage(runner: SqlRunner) {
     distil: (run, memory) => writeIn(run.namespace, 'distil', [run, memory]),
     refresh: (run, memory) => writeIn(run.namespace, 'refresh', [run, memory]),
     correct: (run, correction) => writeIn(run.namespace, 'correct', [run, correction]),
+    requeuePassedOver: (run, limit) => writeIn(run.namespace, 'requeuePassedOver', [run, limit]),
     dropCandidates: (run, memories) => writeIn(run.namespace, 'dropCandidates', [run, memories]),
     evictExpired: (run, ...args) => writeIn(run.namespace, 'evictExpired', [run, ...args]),
     leastRetained: (namespace, tier, count, now) =>

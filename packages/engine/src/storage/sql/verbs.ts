@@ -19,6 +19,7 @@ import { growth, memories, memory, session } from './memory-pages.ts';
 import { mergeDuplicates } from './merge-duplicates.ts';
 import { promote } from './promote-memories.ts';
 import { setQuota, userQuotas } from './quotas.ts';
+import { requeuePassedOver } from './requeue-passed-over.ts';
 import { leastRetainedAfter, planEvict, planMergeAfter, planPromotion } from './run-plan.ts';
 import { beginRun, changes, endRun, run, runs } from './runs.ts';
 import { readGroup } from './semantic-sources.ts';
@@ -57,6 +58,7 @@ export const writeVerbs = {
     recordBackup,
   },
   ...{ beginRun, promote, mergeDuplicates, distil, refresh, correct, dropCandidates, evictExpired, evictExcess },
+  ...{ requeuePassedOver },
   ...{ clearArchive, endRun, beginUndo, beginRevert, undoSome },
 };
 
