@@ -50,7 +50,7 @@ const consolidator = (holder = 'one', maxima = ANY_NUMBER, log = newLog(), recal
     recalled,
   });
 
-type Fields = Partial<Pick<NewMemory, 'content' | 'sessionId' | 'storedAt' | 'expiresAt' | 'importance'>>;
+type Fields = Partial<Pick<NewMemory, 'content' | 'userId' | 'sessionId' | 'storedAt' | 'expiresAt' | 'importance'>>;
 
 const makeMemory = (id: string, fields: Fields = {}) => newMemory({ id, createdAt: now, ...fields });
 
@@ -159,6 +159,20 @@ describe('consolidation', () => {
     for (const id of ['a', 'duplicate']) {
       expect(await storage.memory('default', id, now)).toMatchObject({ tier: 'working', mergedInto: null });
     }
+  });
+
+  it('is reverted if a memory is no longer recalled by its own words, even if another user has its text', async () => {
+    const content = 'the lighthouse keeper plays chess';
+    await store('a', { content, userId: 'ann', sessionId: 's' });
+    now += 5;
+    for (let i = 0; i < 12; i++) await store(`b${i}`, { content, userId: 'ben', sessionId: `${i}` });
+    const hiding: RecallForCheck = async (...question) =>
+      (await storage.memory('default', 'a', now))?.tier === 'episodic' ? [] : recall(...question);
+    const { state, notes } = await consolidator('one', ANY_NUMBER, newLog(), hiding).consolidate('default', 0);
+    expect({ state, lost: notes.no_longer_recalled }).toEqual({
+      state: 'reverted',
+      lost: expect.arrayContaining(['a']),
+    });
   });
 
   it('is not reverted if memories stored during the run outrank an affected memory', async () => {

@@ -4,6 +4,7 @@ import { extractive } from '../../distilling/extractive.ts';
 import { CONSOLIDATION_LEASE } from '../../ports/coordination.ts';
 import type { DistilGroup, Distiller } from '../../ports/distiller.ts';
 import { newMemory } from '../../ports/new-memory.fixture.ts';
+import type { Clock } from '../../ports/runtime.ts';
 import { type StorageUnderTest, testedStorage } from '../../ports/storage.fixture.ts';
 import type { Storage } from '../../ports/storage.ts';
 import type { RunRef } from '../../ports/storage-consolidation.ts';
@@ -25,9 +26,13 @@ type World = Pick<StorageUnderTest, 'storage' | 'lease'>;
 const world = testedStorage(openNewSqlite(10_000));
 beforeEach(() => world.storage.useModel(MODEL));
 
-function createConsolidator({ storage, lease }: World, distiller: Distiller = extractive, semantic = 0): Consolidator {
+function createConsolidator(
+  { storage, lease }: World,
+  distiller: Distiller = extractive,
+  semantic = 0,
+  clock: Clock = { now: () => NOW },
+): Consolidator {
   const telemetry = { report() {} };
-  const clock = { now: () => NOW };
   const events = new EventLog(clock, uuidV7);
   const maxima = { episodic: 0, semantic };
   const own = { holder: 'one', archiveMs: 1e9, maxima, events, recalled: createRecallForCheck({ storage, clock }) };
@@ -146,6 +151,32 @@ describe('distillation', () => {
       ['ann', 3],
       ['ann', 4],
     ]);
+  });
+
+  it('alternates between users if the time of a run does not suffice for all groups', async () => {
+    for (const [userId, topic] of [
+      ['ann', 0],
+      ['ann', 1],
+      ['ben', 0],
+    ] as const) {
+      const memories = Array.from({ length: 4 }, () => ({
+        ...getMemory(++number, topic, getText(topic, number)),
+        userId,
+      }));
+      await world.storage.storeMany(memories);
+    }
+    await embed(world.storage);
+    let distilled = 0;
+    const slow: Distiller = {
+      ...extractive,
+      distil(...args) {
+        distilled++;
+        return extractive.distil(...args);
+      },
+    };
+    const clock = { now: () => NOW + distilled * 30_000 };
+    await createConsolidator(world, slow, 0, clock).consolidate('default', 0);
+    expect((await semantics(world.storage)).map(({ userId }) => userId).sort()).toEqual(['ann', 'ben']);
   });
 
   it('creates the semantic memories of groups that earlier rules passed over', async () => {

@@ -13,6 +13,7 @@ import type { Owner } from '../../ports/storage-owner.ts';
 import { selectAgreeing } from '../distil/agreement.ts';
 import { GROUP_LIMITS, type GroupsBefore, groupMemories } from '../distil/group.ts';
 import type { EmbeddingQueue } from '../embedding-queue/embedding-queue.ts';
+import { groupByOwner } from '../owner.ts';
 import { paced } from '../time.ts';
 import type { Due } from './steps.ts';
 
@@ -118,7 +119,9 @@ export class Distillation {
   async #examineNext(): Promise<boolean> {
     this.#surveying = await this.#survey.examineNext();
     if (!this.#surveying) {
-      this.#groups = [...this.#survey.groups.values()].slice(0, MAX_DISTILLED).reverse();
+      this.#groups = alternateOwners([...this.#survey.groups.values()])
+        .slice(0, MAX_DISTILLED)
+        .reverse();
       this.#startedAt = this.#parts.clock.now();
     }
     return this.#surveying;
@@ -194,6 +197,16 @@ export class Distillation {
   }
 }
 
+/**
+ * Returns the first group of each owner, then the second of each, and so on, so that the limits of a run leave no owner
+ * out because another owner has many groups.
+ */
+function alternateOwners(groups: readonly FoundGroup[]): FoundGroup[] {
+  const byOwner = groupByOwner(groups).map(([, owned]) => owned);
+  const length = Math.max(0, ...byOwner.map((owned) => owned.length));
+  return Array.from({ length }, (_, i) => byOwner.flatMap((owned) => owned[i] ?? [])).flat();
+}
+
 /** Whether all candidates of a group are among `memories`. */
 function needsOnly({ candidates }: FoundGroup, memories: readonly MemoryVersion[]): boolean {
   const ordinals = new Set(memories.map(({ ordinal }) => ordinal));
@@ -211,8 +224,8 @@ function isDistillable({ semantic }: FoundGroup, { sources, isClosed }: ReadGrou
  */
 const GROUPING_BATCH_SIZE = 64;
 
-/** A group of memories that belong together. */
-interface FoundGroup {
+/** A group of memories of one owner that belong together. */
+interface FoundGroup extends Owner {
   /** The semantic memory that an earlier run distilled from memories of the group, if any. */
   semantic?: number;
   /** Memories of the group that are not yet sources of the semantic memory. */
@@ -285,25 +298,25 @@ class Survey {
     owner.background ??= await this.#storage.backgroundCosine({ namespace, owner: { userId, agentId }, now });
     const { background } = owner;
     const { made, grown } = groupMemories(candidates, { ...this.#getGroupsBefore(candidates), background });
-    for (const joining of made) this.#join(joining, -1 - this.groups.size);
-    for (const { semantic, joining } of grown) this.#join(joining, semantic);
+    for (const joining of made) this.#join(owner, joining, -1 - this.groups.size);
+    for (const { semantic, joining } of grown) this.#join(owner, joining, semantic);
     for (const { ordinal, version, group } of candidates) {
       const number = this.#joined.get(ordinal) ?? group?.semantic;
-      const members = number === undefined ? this.ungroupable : this.#getGroup(number).candidates;
+      const members = number === undefined ? this.ungroupable : this.#getGroup(owner, number).candidates;
       members.push({ ordinal, version });
     }
   }
 
-  #join(joining: readonly number[], number: number): void {
-    this.#getGroup(number).joining.push(...joining);
+  #join(owner: Owner, joining: readonly number[], number: number): void {
+    this.#getGroup(owner, number).joining.push(...joining);
     this.#sizes.set(number, (this.#sizes.get(number) ?? 0) + joining.length);
     for (const ordinal of joining) this.#joined.set(ordinal, number);
   }
 
-  #getGroup(number: number): FoundGroup {
+  #getGroup({ userId, agentId }: Owner, number: number): FoundGroup {
     const known = this.groups.get(number);
     if (known) return known;
-    const group = { ...(number > 0 && { semantic: number }), joining: [], candidates: [] };
+    const group = { userId, agentId, ...(number > 0 && { semantic: number }), joining: [], candidates: [] };
     this.groups.set(number, group);
     return group;
   }

@@ -2,6 +2,7 @@ import { MemoryError } from '@memoryd/contract';
 import type { Clock } from '../../ports/runtime.ts';
 import type { Storage } from '../../ports/storage.ts';
 import type { StoredMemory } from '../../ports/storage-memories.ts';
+import type { Owner, OwnerFilter } from '../../ports/storage-owner.ts';
 import { type FindParts, find } from '../find.ts';
 import type { Due } from './steps.ts';
 
@@ -34,13 +35,17 @@ const SEARCH_LIMIT = 50;
  */
 const MAX_SCORE_LOSS = 0.05;
 
-/** Returns the best memories for a text, best first. */
-export type RecallForCheck = (namespace: string, text: string) => Promise<{ ordinal: number; score: number }[]>;
+/** Returns the best memories of an owner for a text, best first. */
+export type RecallForCheck = (
+  namespace: string,
+  text: string,
+  of: OwnerFilter,
+) => Promise<{ ordinal: number; score: number }[]>;
 
 /** Creates a recall function that ranks as `recall` does, but does not increase use counts. */
 export function createRecallForCheck(parts: FindParts): RecallForCheck {
-  return async (namespace, query) => {
-    const request = { namespace, query, filter: {}, limit: SEARCH_LIMIT, isPoolOnly: true, isUpToDate: true };
+  return async (namespace, query, filter) => {
+    const request = { namespace, query, filter, limit: SEARCH_LIMIT, isPoolOnly: true, isUpToDate: true };
     const found = await find(parts, request);
     return [...found].map(([ordinal, { score }]) => ({ ordinal, score }));
   };
@@ -138,7 +143,7 @@ export class SelfCheck {
   async #recallOwnText(memory: StoredMemory): Promise<{ rank: number; score: number; before: number[] } | undefined> {
     const expected = memory.mergedInto === null ? memory : await this.#read(memory.mergedInto);
     try {
-      const found = await this.#parts.recalled(this.#due.namespace, toQuery(memory));
+      const found = await this.#parts.recalled(this.#due.namespace, toQuery(memory), toOwnerFilter(memory));
       const at = found.findIndex(({ ordinal }) => ordinal === expected?.ordinal);
       const rank = at === -1 ? Number.POSITIVE_INFINITY : at;
       const before = found.slice(0, Math.min(rank, FOUND_WITHIN)).map(({ ordinal }) => ordinal);
@@ -164,6 +169,14 @@ export class SelfCheck {
     const { storage, clock } = this.#parts;
     return storage.memory(this.#due.namespace, id, clock.now());
   }
+}
+
+/**
+ * Limits the search to the owner of a memory, so that the check does not depend on how often other owners have its text.
+ * Without a user and an agent, the search is not limited, because most namespaces with such memories have no others.
+ */
+function toOwnerFilter({ userId, agentId }: Owner): OwnerFilter {
+  return userId === '' && agentId === '' ? {} : { userIds: [userId], agentIds: [agentId] };
 }
 
 /** Returns the text that a memory is recalled by. */
