@@ -1,6 +1,6 @@
+import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 
 /** Returns a random word that a stemmer shortens at most at its end. */
 export function uniqueWord(): string {
@@ -16,11 +16,12 @@ export function getMiddle(word: string): string {
   return word.slice(4, 20);
 }
 
-/** Returns whether the database file or any file in its folder contains the middle of a word. */
+/**
+ * Returns whether the database file or any file in its folder contains the middle of a word. Another process reads the
+ * files, because a server of this process would lose its locks if this process opened and closed its database.
+ */
 export function filesHold(dbPath: string, word: string): boolean {
-  const middle = getMiddle(word);
-  const folder = dirname(dbPath);
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .some((entry) => readFileSync(join(entry.parentPath, entry.name)).includes(middle));
+  const { status, stderr } = spawnSync('grep', ['-rqaF', '--', getMiddle(word), dirname(dbPath)], { encoding: 'utf8' });
+  if (status !== 0 && status !== 1) throw new Error(`grep failed: ${stderr}`);
+  return status === 0;
 }
