@@ -59,8 +59,8 @@ export class StoreQueue {
   readonly #entries = new Set<Entry>();
   #outage: Outage | undefined;
   #flushes = 0;
-  /** Memories that were refused since the queue was last without waiting jobs. */
-  #refused = 0;
+  /** Whether a refusal has been reported since the queue was last without waiting jobs. */
+  #hasReportedRefusal = false;
 
   /** Adds a job, and starts its first attempt at once if possible. Jobs must not exceed the limits of the queue. */
   add(job: StoreJob): void {
@@ -155,7 +155,7 @@ export class StoreQueue {
       } else this.#startPause(error, job);
     }
     this.#continue();
-    this.#reportRefused(job);
+    if (![...this.#entries].some(({ isActive }) => !isActive)) this.#hasReportedRefusal = false;
   }
 
   #startPause(error: unknown, job: StoreJob): void {
@@ -194,17 +194,17 @@ export class StoreQueue {
       if (count <= MAX_WAITING && bytes <= MAX_WAITING_BYTES) return;
       count -= entry.job.requests.length;
       bytes -= entry.job.bytes;
-      this.#refused += entry.job.requests.length;
       this.#remove(entry);
+      this.#reportRefusal(entry.job);
     }
   }
 
-  /** Reports once how many memories were refused, when no job waits any more. */
-  #reportRefused({ report }: StoreJob): void {
-    if (this.#refused === 0 || [...this.#entries].some(({ isActive }) => !isActive)) return;
-    const reason = `because more than ${MAX_WAITING} memories or 8 MiB waited for the service`;
-    const message = `the ${this.#refused} oldest memories were not stored, ${reason}`;
-    this.#refused = 0;
+  /** Reports the first refusal at once: the service may stay unavailable until the program ends. */
+  #reportRefusal({ report }: StoreJob): void {
+    if (this.#hasReportedRefusal) return;
+    this.#hasReportedRefusal = true;
+    const reason = `more than ${MAX_WAITING} memories or 8 MiB wait for the service`;
+    const message = `${reason}, so the oldest are not stored, now and until it responds`;
     report(
       new MemoryError('UNAVAILABLE', `${message}; to store many, use storeBatch, or await flush after each 1,000`),
     );
