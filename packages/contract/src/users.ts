@@ -1,5 +1,5 @@
 import { NamespaceQuota, usageFields } from './access.ts';
-import { Count, Cursor, Limit, NextCursor, Timestamp, UserId } from './field.ts';
+import { Count, Cursor, Limit, NextCursor, timestamp, UserId } from './field.ts';
 import { TierCounts } from './stats.ts';
 import Type from './typebox.ts';
 
@@ -15,7 +15,7 @@ export const UserSummary = Type.Object({
   user_id: UserId,
   ...TierCounts.properties,
   ...usageFields,
-  last_stored_at: Timestamp,
+  last_stored_at: timestamp("Last storage time of the user's memories, including memories that were forgotten later."),
 });
 export type UserSummary = Type.Static<typeof UserSummary>;
 

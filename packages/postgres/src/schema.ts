@@ -54,8 +54,6 @@ export const MIGRATIONS: readonly SchemaStep[] = [
   CREATE INDEX memory_by_time ON memory (namespace, created_at, ordinal);
   CREATE INDEX memory_by_session ON memory (namespace, session_id, created_at, ordinal);
   CREATE INDEX memory_by_user ON memory (namespace, user_id, session_id, created_at, ordinal);
-  -- Finds the last storage time of a user.
-  CREATE INDEX memory_stored_by_user ON memory (namespace, user_id, stored_at) WHERE user_id <> '';
   CREATE INDEX memory_by_agent ON memory (namespace, agent_id, created_at, ordinal) WHERE agent_id <> '';
   CREATE INDEX memory_by_source ON memory (namespace, source, created_at, ordinal);
   CREATE INDEX memory_by_tier ON memory (namespace, tier, created_at, ordinal)
@@ -303,7 +301,8 @@ export const MIGRATIONS: readonly SchemaStep[] = [
   -- memories, and bytes of their texts, including earlier texts. Semantic memories and texts written by consolidation
   -- are not counted. The usage is the sum of its slots, as for tiers. Slot -1 is the row that every user with memories
   -- has; a user without any memory has no row. users and sessions: only for namespaces, the number of users with a row,
-  -- and of sessions in session_count.
+  -- and of sessions in session_count. last_stored_at: only for users, the last time of a memory that a client stored, even
+  -- if the memory was forgotten.
   CREATE TABLE usage (
     namespace text COLLATE "C" NOT NULL,
     user_id text COLLATE "C" NOT NULL,
@@ -312,6 +311,7 @@ export const MIGRATIONS: readonly SchemaStep[] = [
     bytes bigint NOT NULL,
     users bigint NOT NULL,
     sessions bigint NOT NULL,
+    last_stored_at bigint,
     PRIMARY KEY (namespace, user_id, slot)
   ) WITH (fillfactor = 50);
   CREATE INDEX usage_of_namespace ON usage (namespace) WHERE user_id = '';

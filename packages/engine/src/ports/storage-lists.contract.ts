@@ -58,10 +58,15 @@ export function listStorageContract(tested: TestedStorage): void {
       fc.asyncProperty(deeds, async (steps) => {
         const namespace = `lists ${++lives}`;
         const life = new Life(namespace);
-        await life.happen(getDatabase(), steps);
-        const records = await readRecords(namespace);
+        let records: MemoryRecord[] = [];
+        const lastStored = new Map<string, number>();
+        for (const step of steps) {
+          await life.happen(getDatabase(), [step]);
+          records = await readRecords(namespace);
+          noteLastStored(lastStored, records);
+        }
         for (const now of [NOW, life.time, NOW * 2]) {
-          expect(await readUsers(namespace, now)).toEqual(getUsers(records, now));
+          expect(await readUsers(namespace, now)).toEqual(getUsers(records, lastStored, now));
           const filters: MemoryFilter[] = [
             {},
             { userIds: ['ann'] },
@@ -138,14 +143,19 @@ export function listStorageContract(tested: TestedStorage): void {
       expect((await tested.storage.users('default', { limit: 5 }, NOW)).total).toBe(2);
     });
 
-    it('were last seen at their latest remaining memory', async () => {
-      await storeMemory({ userId: 'ann', storedAt: NOW });
+    it('keep the time of the last store after that memory is forgotten, until their last memory is forgotten', async () => {
+      const getLastStored = async () =>
+        (await tested.storage.users('default', { limit: 5 }, NOW)).items.map((user) => user.lastStoredAt);
+      const { id } = await storeMemory({ userId: 'ann', storedAt: NOW });
       const latest = await storeMemory({ userId: 'ann', storedAt: NOW + 9 });
       await storeMemory({ userId: 'ann', storedAt: NOW + 3 });
       await tested.storage.forget('default', latest.id);
-      expect((await tested.storage.users('default', { limit: 5 }, NOW)).items).toMatchObject([
-        { lastStoredAt: NOW + 3 },
-      ]);
+      await tested.storage.update({ namespace: 'default', id, content: 'changed', at: NOW + 20 });
+      expect(await getLastStored()).toEqual([NOW + 9]);
+      expect(await tested.storage.integrity()).toEqual([]);
+      await tested.storage.forgetMany('default', { userIds: ['ann'] });
+      await storeMemory({ userId: 'ann', storedAt: NOW + 4 });
+      expect(await getLastStored()).toEqual([NOW + 4]);
     });
   });
 }
@@ -168,15 +178,23 @@ function getSessions(records: readonly MemoryRecord[], { userIds, agentIds }: Me
   return { sessions: getSorted(sessions), totals: [sessions.size] };
 }
 
+/** Updates the time of the last store of each user. Drops users without memories. */
+function noteLastStored(lastStored: Map<string, number>, records: readonly MemoryRecord[]): void {
+  for (const { userId, storedAt, tier } of records)
+    if (tier !== 'semantic') lastStored.set(userId, Math.max(lastStored.get(userId) ?? storedAt, storedAt));
+  for (const userId of [...lastStored.keys()])
+    if (!records.some((record) => record.userId === userId)) lastStored.delete(userId);
+}
+
 /** Counts the users among the memories of an export. */
-function getUsers(records: readonly MemoryRecord[], now: number) {
+function getUsers(records: readonly MemoryRecord[], lastStored: ReadonlyMap<string, number>, now: number) {
   const users = new Map<string, Omit<UserRow, 'used' | 'quota'>>();
-  for (const { userId, storedAt, ...record } of records) {
+  for (const { userId, ...record } of records) {
     if (userId === '') continue;
     const counts = { working_count: 0, episodic_count: 0, semantic_count: 0 };
-    const user = users.get(userId) ?? { userId, counts, lastStoredAt: storedAt };
+    const user = users.get(userId) ?? { userId, counts, lastStoredAt: lastStored.get(userId) ?? NaN };
     if (isLive(record, now)) user.counts[`${record.tier}_count`]++;
-    users.set(userId, { ...user, lastStoredAt: Math.max(user.lastStoredAt, storedAt) });
+    users.set(userId, user);
   }
   return { users: getSorted(users), totals: [users.size] };
 }

@@ -226,6 +226,10 @@ export interface UserRow {
   /** Memories and bytes that clients stored and that have not been deleted. See `NamespaceUsage`. */
   used: Quota;
   quota: NamespaceQuota;
+  /**
+   * The last time at which a client stored a memory of the user, even if the memory was forgotten. An imported memory
+   * counts with its own storage time.
+   */
   lastStoredAt: number;
 }
 

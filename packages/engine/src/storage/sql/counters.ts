@@ -58,6 +58,8 @@ export function inOrder<T>(values: ReadonlyMap<string, T>): T[] {
 interface UsageChange extends Quota {
   namespace: string;
   userId: string;
+  /** The last storage time of memories that a client stores or imports. */
+  lastStoredAt?: number | null;
 }
 
 /** Changes of the numbers of users and sessions of a namespace. */
@@ -70,24 +72,34 @@ type ListedChange = Partial<Record<'users' | 'sessions', number>>;
 export async function countUsage(queries: Queries, changes: readonly UsageChange[]): Promise<void> {
   await addUsage(
     queries,
-    changes.flatMap((change) => (change.userId === '' ? [change] : [{ ...change, userId: '' }, change])),
+    changes.flatMap((change) => {
+      const ofNamespace = { ...change, userId: '', lastStoredAt: null };
+      return change.userId === '' ? [ofNamespace] : [ofNamespace, change];
+    }),
   );
 }
 
 async function addUsage(queries: Queries, changes: readonly (UsageChange & ListedChange)[]): Promise<void> {
-  const sums = new Map<string, UsageChange & Required<ListedChange>>();
-  for (const { namespace, userId, memories, bytes, users = 0, sessions = 0 } of changes) {
-    if (memories === 0 && bytes === 0 && users === 0 && sessions === 0) continue;
+  const sums = new Map<string, Required<UsageChange & ListedChange>>();
+  for (const { namespace, userId, memories, bytes, users = 0, sessions = 0, lastStoredAt = null } of changes) {
+    if (memories === 0 && bytes === 0 && users === 0 && sessions === 0 && lastStoredAt === null) continue;
     const key = `${namespace}\0${userId}`;
-    const sum = sums.get(key) ?? { namespace, userId, memories: 0, bytes: 0, users: 0, sessions: 0 };
+    const sum = sums.get(key) ?? { namespace, userId, memories: 0, bytes: 0, users: 0, sessions: 0, lastStoredAt };
     sum.memories += memories;
     sum.bytes += bytes;
     sum.users += users;
     sum.sessions += sessions;
+    if (lastStoredAt !== null) sum.lastStoredAt = Math.max(sum.lastStoredAt ?? lastStoredAt, lastStoredAt);
     sums.set(key, sum);
   }
-  const rows = inOrder(sums).map(({ userId, ...row }) => ({ ...row, user_id: userId }));
-  await queries.insert('usage', USAGE_COLUMNS, rows, ADD_USAGE);
+  const rows = inOrder(sums).map(({ userId, lastStoredAt, ...row }) => ({
+    ...row,
+    user_id: userId,
+    last_stored_at: lastStoredAt,
+  }));
+  const last = sql`last_stored_at = ${queries.dialect.greatest}(
+    coalesce(usage.last_stored_at, excluded.last_stored_at), coalesce(excluded.last_stored_at, usage.last_stored_at))`;
+  await queries.insert('usage', USAGE_COLUMNS, rows, sql`${ADD_USAGE}, ${last}`);
 }
 
 /** Updates the stored numbers of users and sessions of namespaces. */
@@ -109,6 +121,7 @@ const USAGE_COLUMNS = {
   bytes: 'bigint',
   users: 'bigint',
   sessions: 'bigint',
+  last_stored_at: 'bigint',
 } as const;
 const ADD_USAGE = sql`ON CONFLICT (namespace, user_id, slot) DO UPDATE SET
   memories = usage.memories + excluded.memories, bytes = usage.bytes + excluded.bytes,

@@ -155,7 +155,10 @@ async function insertImported(
   await addUsers(transaction, memories);
   await countUsage(
     transaction,
-    memories.map((memory) => ({ namespace, userId: memory.userId, ...getRecordUsage(memory) })),
+    memories.map((memory) => {
+      const { userId, storedAt } = memory;
+      return { namespace, userId, lastStoredAt: storedAt, ...getRecordUsage(memory) };
+    }),
   );
 }
 

@@ -47,9 +47,13 @@ export const PROBLEMS: readonly string[] = [
    WHERE coalesce(kept.users, 0) <> coalesce(counted.users, 0)
      OR coalesce(kept.sessions, 0) <> coalesce(counted.sessions, 0)`,
   `SELECT 'user ' || coalesce(kept.user_id, counted.user_id) || ' in namespace ' || namespace || ' is not listed correctly'
-   FROM (SELECT DISTINCT namespace, user_id FROM usage WHERE user_id <> '') kept
-   FULL JOIN (SELECT DISTINCT namespace, user_id FROM memory WHERE user_id <> '') counted USING (namespace, user_id)
-   WHERE kept.user_id IS NULL OR counted.user_id IS NULL`,
+   FROM (
+     SELECT namespace, user_id, max(last_stored_at) AS last_at FROM usage WHERE user_id <> ''
+     GROUP BY namespace, user_id) kept
+   FULL JOIN (
+     SELECT namespace, user_id, max(stored_at) FILTER (WHERE tier <> 'semantic') AS last_at FROM memory
+     WHERE user_id <> '' GROUP BY namespace, user_id) counted USING (namespace, user_id)
+   WHERE kept.last_at IS NULL OR counted.user_id IS NULL OR kept.last_at < counted.last_at`,
   `SELECT 'the usage of namespace ' || namespace || ' is wrong'
    FROM (
      SELECT namespace, sum(memories) AS memories, sum(bytes) AS bytes FROM usage WHERE user_id = '' GROUP BY namespace) kept

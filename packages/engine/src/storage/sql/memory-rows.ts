@@ -55,7 +55,10 @@ export async function insertMemories(
   if (tier !== 'semantic') {
     await countUsage(
       transaction,
-      rows.map((memory) => ({ namespace: memory.namespace, userId: memory.userId, ...getNewUsage(memory) })),
+      rows.map((memory) => {
+        const { namespace, userId, storedAt } = memory;
+        return { namespace, userId, lastStoredAt: storedAt, ...getNewUsage(memory) };
+      }),
     );
   }
   return ordinals;

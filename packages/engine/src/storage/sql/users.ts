@@ -26,7 +26,7 @@ export async function users(
       (SELECT CAST(sum(bytes) AS bigint) FROM usage WHERE ${ofUser}) AS bytes,
       (SELECT memories FROM quota WHERE ${ofUser}) AS "quotaMemories",
       (SELECT bytes FROM quota WHERE ${ofUser}) AS "quotaBytes",
-      (SELECT max(stored_at) FROM memory WHERE ${ofUser} AND user_id <> '') AS "lastStoredAt"
+      (SELECT max(last_stored_at) FROM usage WHERE ${ofUser}) AS "lastStoredAt"
     FROM usage AS first
     WHERE namespace = ${namespace} AND user_id > ${after} AND slot = ${queries.dialect.firstSlot}
     ORDER BY user_id LIMIT ${limit + 1}`);

@@ -182,7 +182,15 @@ describe('an integrity check finds', () => {
     },
     {
       row: 'a counted user without memories',
-      corrupt: () => change("INSERT INTO usage VALUES ('default', 'ann', 0, 0, 0, 0, 0)"),
+      corrupt: () => change("INSERT INTO usage VALUES ('default', 'ann', 0, 0, 0, 0, 0, 1)"),
+      expected: /user ann in namespace default is not listed correctly/,
+    },
+    {
+      row: 'a last storage time of a user before their last memory',
+      corrupt: () => {
+        change("UPDATE memory SET user_id = 'ann' WHERE ordinal = 8");
+        change("INSERT INTO usage VALUES ('default', 'ann', 0, 1, 0, 0, 0, 1)");
+      },
       expected: /user ann in namespace default is not listed correctly/,
     },
     {

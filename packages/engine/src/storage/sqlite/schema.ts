@@ -44,8 +44,6 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX memory_by_user
     ON memory (namespace, user_id, session_id, created_at, ordinal, expires_at, evicted_at, merged_into)
     WHERE user_id <> '';
-  -- Finds the last storage time of a user.
-  CREATE INDEX memory_stored_by_user ON memory (namespace, user_id, stored_at) WHERE user_id <> '';
   CREATE INDEX memory_by_agent ON memory (namespace, agent_id, created_at, ordinal) WHERE agent_id <> '';
   CREATE INDEX memory_by_source ON memory (namespace, source, created_at, ordinal, expires_at, evicted_at, merged_into);
   CREATE INDEX memory_by_tier ON memory (namespace, tier, created_at, ordinal, expires_at, evicted_at, merged_into);
@@ -276,6 +274,7 @@ export const MIGRATIONS: readonly string[] = [
   -- Usage of namespaces (user_id is '') and of users: memories including hidden ones, and bytes of texts including
   -- earlier ones. Semantic memories and texts written by consolidation do not count. A user without any memory has no
   -- row. users and sessions: only for namespaces, the number of users with a row, and of sessions in session_count.
+  -- last_stored_at: only for users, the last time of a memory that a client stored, even if the memory was forgotten.
   CREATE TABLE usage (
     namespace TEXT NOT NULL,
     user_id TEXT NOT NULL,
@@ -284,6 +283,7 @@ export const MIGRATIONS: readonly string[] = [
     bytes INTEGER NOT NULL,
     users INTEGER NOT NULL,
     sessions INTEGER NOT NULL,
+    last_stored_at INTEGER,
     PRIMARY KEY (namespace, user_id, slot)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX usage_of_namespace ON usage (namespace) WHERE user_id = '';
