@@ -143,6 +143,18 @@ export function listStorageContract(tested: TestedStorage): void {
       expect((await tested.storage.users('default', { limit: 5 }, NOW)).total).toBe(2);
     });
 
+    it('are counted once, in a session of another user and in a session whose memories were evicted', async () => {
+      for (const userId of ['ann', 'ben', 'ann']) await storeMemory({ userId, sessionId: 's' });
+      const evicted = await storeMemory({ userId: 'cem', sessionId: 's' });
+      const run = await beginRun();
+      await tested.storage.evictExcess(run, 'working', [evicted.ordinal], NOW);
+      await tested.storage.endRun(run, NOW);
+      await storeMemory({ userId: 'cem', sessionId: 's' });
+      const { items, total } = await tested.storage.users('default', { limit: 5 }, NOW);
+      expect([items.length, total]).toEqual([3, 3]);
+      expect(await tested.storage.integrity()).toEqual([]);
+    });
+
     it('keep the time of the last store after that memory is forgotten, until their last memory is forgotten', async () => {
       const getLastStored = async () =>
         (await tested.storage.users('default', { limit: 5 }, NOW)).items.map((user) => user.lastStoredAt);

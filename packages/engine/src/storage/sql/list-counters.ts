@@ -58,11 +58,13 @@ const FIRST_USAGE = {
 /**
  * Counts memories that enter the tiers, by tier and session. Every such write must call `countEntering`: storing,
  * importing, and undoing a merge or an eviction.
+ *
+ * @returns the memories that may be the first of their user: those without a session, or with a new session
  */
-export async function countEntering(
+export async function countEntering<Memory extends TierMember & { createdAt: number }>(
   queries: Queries,
-  memories: readonly (TierMember & { createdAt: number })[],
-): Promise<void> {
+  memories: readonly Memory[],
+): Promise<readonly Memory[]> {
   await countTiers(
     queries,
     memories.map((memory) => ({ ...memory, count: 1 })),
@@ -72,7 +74,7 @@ export async function countEntering(
     session.firstAt = Math.min(session.firstAt ?? createdAt, createdAt);
     session.lastAt = Math.max(session.lastAt ?? createdAt, createdAt);
   });
-  if (sessions.length === 0) return;
+  if (sessions.length === 0) return memories;
   const { firstSlot, least, greatest } = queries.dialect;
   const created = await queries.insertMissing(
     'session_count',
@@ -91,6 +93,10 @@ export async function countEntering(
   await countListed(
     queries,
     created.map((session) => ({ namespace: session.namespace as string, sessions: 1 })),
+  );
+  const newKeys = new Set(created.map((session) => `${session.namespace}\0${session.session_id}\0${session.user_id}`));
+  return memories.filter(
+    ({ namespace, sessionId, userId }) => sessionId === null || newKeys.has(`${namespace}\0${sessionId}\0${userId}`),
   );
 }
 
@@ -198,7 +204,7 @@ export function getTime({ indexedBy }: Dialect, end: 'first' | 'last', condition
 
 /**
  * Registers the users of new memories. Every write that inserts memories must call `addUsers`, after `countEntering` and
- * before `countUsage`: transactions acquire row locks in this order.
+ * before `countUsage`: transactions acquire row locks in this order. Memories whose user is known may be omitted.
  */
 export async function addUsers(
   queries: Queries,

@@ -50,8 +50,7 @@ export async function insertMemories(
   await insertRows(transaction, rows);
   await transaction.recall.enterNew(rows, 'waited for');
   await queueNewMemories(transaction, rows);
-  await countEntering(transaction, rows);
-  await addUsers(transaction, rows);
+  await addUsers(transaction, await countEntering(transaction, rows));
   if (tier !== 'semantic') {
     await countUsage(
       transaction,
