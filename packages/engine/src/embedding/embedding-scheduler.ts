@@ -51,9 +51,9 @@ interface LaneQueue {
 
 /**
  * A fair scheduler for a model, with a queue for each of the `LANES`. The model runs queries first, so that a query waits
- * for at most one run of memory parts, and short texts before long texts. A step can embed several texts, because some models embed a batch
- * faster than its texts one by one. Steps alternate between calls after each text, and between texts after each
- * part, so that neither a long text nor a call with many texts delays other calls.
+ * for at most one run of memory parts, and short texts before long texts. A step can embed several texts,
+ * because some models embed a batch faster than its texts one by one. Steps alternate between calls after each text, and
+ * between texts after each part, so that neither a long text nor a call with many texts delays other calls.
  */
 export class EmbeddingScheduler {
   readonly #embedParts: EmbedParts;

@@ -373,7 +373,10 @@ interface OpenApi {
   paths: Record<string, Record<string, { parameters?: { name: string; in: string }[] }>>;
 }
 
-/** Removes the parts of a body that depend on timing: request id, uptime, time of a check, pending purges and the content of cursors. */
+/**
+ * Removes the parts of a body that depend on timing: request id, uptime, time of a check, pending purges and the content
+ * of cursors.
+ */
 function normalize(body: string): string {
   return (
     body

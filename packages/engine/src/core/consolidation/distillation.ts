@@ -219,8 +219,8 @@ function isDistillable({ semantic }: FoundGroup, { sources, isClosed }: ReadGrou
 }
 
 /**
- * Minimum number of memories of an owner to group at once, except at the end of the survey: large enough for whole groups, and
- * small enough to take some milliseconds.
+ * Minimum number of memories of an owner to group at once, except at the end of the survey: large enough for whole
+ * groups, and small enough to take some milliseconds.
  */
 const GROUPING_BATCH_SIZE = 64;
 

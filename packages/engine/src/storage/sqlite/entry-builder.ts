@@ -3,15 +3,15 @@ import type { NewMemory } from '../../ports/storage-memories.ts';
 import type { Thread } from './storage-thread.ts';
 
 /**
- * Maximum memories of a slice, which is the work of one call. A slice occupies the thread for one to two
- * milliseconds, during which reads wait.
+ * Maximum memories of a slice, which is the work of one call. A slice occupies the thread for one to two milliseconds,
+ * during which long reads wait.
  */
 const MAX_SLICE_MEMORIES = 32;
 /** Number of characters at which a slice ends. The last memory of the slice may exceed this limit. */
 const MAX_SLICE_CHARS = 8 * 1024;
 
 /**
- * Number of memories after which the read thread builds index entries. Until the code is compiled in that thread, the
+ * Number of memories after which the thread builds index entries. Until the code is compiled in that thread, the
  * first 4,000 index entries take five times as long as later ones, so smaller imports finish sooner without the thread.
  */
 const DEFAULT_START_AFTER = 8192;
@@ -20,8 +20,8 @@ const DEFAULT_START_AFTER = 8192;
 const MAX_CONCURRENT = 2;
 
 /**
- * Builds the index entries of queued stores in the read thread for long reads. The text analysis would otherwise take two fifths of
- * the time of the write thread.
+ * Builds the index entries of queued stores in the read thread for long reads. The text analysis would otherwise
+ * take two fifths of the time of the write thread.
  */
 export class EntryBuilder {
   readonly #reader: Thread;

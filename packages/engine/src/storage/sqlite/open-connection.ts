@@ -16,8 +16,8 @@ const BUSY_TIMEOUT_MS = 5000;
 
 /**
  * Opens a connection for writing. Throws UNAVAILABLE if the file is not a memoryd database, is from a newer memoryd, is
- * truncated or has several hard links. Each commit is on disk when it returns (`synchronous=FULL` in WAL mode syncs the log at every commit),
- * and deleted content is overwritten with zeros.
+ * truncated or has several hard links. Each commit is on disk when it returns (`synchronous=FULL` in WAL
+ * mode syncs the log at every commit), and deleted content is overwritten with zeros.
  */
 export function openForWriting(path: string): Connection {
   assertOneName(path);

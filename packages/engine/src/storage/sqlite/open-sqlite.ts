@@ -38,8 +38,8 @@ const MAX_QUEUED_CALLS = 2000;
 
 /**
  * Opens a storage in one SQLite file, with one thread for writes, one for recall searches, one for reads of a few rows
- * and one for reads that may take long. Scans and syncs of one thread do not block other threads or the caller. Throws UNAVAILABLE if the file is
- * unusable.
+ * and one for reads that may take long. Scans and syncs of one thread do not block other threads or the caller.
+ * Throws UNAVAILABLE if the file is unusable.
  */
 export async function openSqlite(options: SqliteOptions): Promise<OpenDatabase> {
   const path = resolve(options.path);
