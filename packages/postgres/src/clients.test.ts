@@ -1,3 +1,4 @@
+import type { TelemetryEvent } from '@memoryd/engine';
 import { newMemory } from '@memoryd/engine/storage-testing';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
@@ -37,8 +38,27 @@ describe('a database address', () => {
   it('without a matching host is rejected with an error that names the host', async () => {
     await expect(open(withHosts([replicaHost], 'read-write'))).rejects.toMatchObject({
       code: 'UNAVAILABLE',
-      message: `the database cannot be used now: the server at ${replicaHost} does not match target_session_attrs=read-write; correct target_session_attrs, or the hosts`,
+      message: `the database cannot be used now: the server at ${replicaHost} is a standby, which target_session_attrs=read-write excludes; correct target_session_attrs, or the hosts`,
     });
+  });
+
+  it('of which no host can be used logs what each host said, and hides the hosts from callers', async () => {
+    const reported: TelemetryEvent[] = [];
+    const telemetry = { report: (event: TelemetryEvent) => void reported.push(event) };
+    const address = withHosts(['127.0.0.1:1', replicaHost, 'nowhere.invalid:5432'], 'read-write');
+    await expect(openPostgres({ url: address, connections: 2, workingMax: 1000, telemetry })).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      message:
+        'the database cannot be used now: none of the 3 hosts of the address can be used; retry later, and see the log for each host',
+      isDatabaseDown: true,
+    });
+    const said =
+      '127.0.0.1:1: no server listens at the address; start the server, or correct the address (ECONNREFUSED); ' +
+      `${replicaHost}: the server is a standby; ` +
+      'nowhere.invalid:5432: the host name cannot be resolved; correct the address';
+    expect(reported).toMatchObject([
+      { level: 'warn', event: 'database_hosts_failed', facts: { message: expect.stringContaining(said) } },
+    ]);
   });
 
   it('with an unknown target_session_attrs is rejected with an error that lists the known values', async () => {

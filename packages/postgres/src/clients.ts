@@ -1,7 +1,7 @@
 import { MemoryError } from '@memoryd/contract/errors';
 import { splitHosts } from '@memoryd/engine/storage-kit';
 import { Client, type ClientConfig } from 'pg';
-import { WrongServerError } from './failure.ts';
+import { explain, isLost, NoHostError, WrongServerError } from './failure.ts';
 
 /** State of a server. `target_session_attrs` can require one of these states. */
 interface Server {
@@ -23,17 +23,27 @@ const TARGETS: Record<string, (server: Server) => boolean> = {
 
 const SERVER_STATE = `SELECT pg_is_in_recovery() AS "isStandby", current_setting('transaction_read_only') = 'on' AS "isReadOnly"`;
 
+/** Maximum reports of failed hosts until a host works again. */
+const MAX_REPORTS = 100;
+
 export type ClientClass = new (options: ClientConfig) => Client;
 
 /**
  * Returns a client class for one database, whose URL can contain several hosts. A client connects to the last working
  * host. If that host cannot be reached or does not match `target_session_attrs` of the URL, the next client tries the
- * next host.
+ * next host. If all of several hosts have failed in turn, the error does not name them, because callers read its
+ * message.
  *
  * @param settings settings of each session; set with statements, because poolers reject them as startup parameters
+ * @param onFailed called with what each host said when all of several hosts have failed in turn; once for each text
+ *   until a host works again
  * @throws MemoryError UNAVAILABLE if the value of `target_session_attrs` is not supported
  */
-export function createClientClass(databaseUrl: string, settings: Record<string, number>): ClientClass {
+export function createClientClass(
+  databaseUrl: string,
+  settings: Record<string, number>,
+  onFailed: (message: string) => void = () => {},
+): ClientClass {
   const addresses = splitHosts(databaseUrl);
   const target = addresses[0]?.searchParams.get('target_session_attrs') ?? 'any';
   const accepts = TARGETS[target];
@@ -48,6 +58,7 @@ export function createClientClass(databaseUrl: string, settings: Record<string, 
   const assignments = Object.entries(settings).map(([name, value]) => `SET ${name} = ${value}`);
   const startup = [...assignments, SERVER_STATE].join('; ');
   let host = 0;
+  const failures = new HostFailures(addresses, onFailed);
 
   return class DatabaseClient extends Client {
     readonly #host = host;
@@ -77,13 +88,51 @@ export function createClientClass(databaseUrl: string, settings: Record<string, 
         // `pg` returns one result per statement.
         const results = (await super.query(startup)) as unknown as { rows: Server[] }[];
         const server = results.at(-1)?.rows[0] as Server;
-        if (!accepts(server)) throw new WrongServerError((addresses[this.#host] as URL).host, target);
+        if (!accepts(server)) throw new WrongServerError((addresses[this.#host] as URL).host, describe(server), target);
+        failures.clear();
         return this;
       } catch (error) {
         if (host === this.#host) host = (host + 1) % addresses.length;
         void super.end().catch(() => {});
-        throw error;
+        const haveAllFailed = failures.add(this.#host, error);
+        throw haveAllFailed && isLost(error) ? new NoHostError(addresses.length, error) : error;
       }
     }
   };
+}
+
+function describe({ isStandby, isReadOnly }: Server): string {
+  if (isStandby) return 'a standby';
+  return isReadOnly ? 'a read-only primary' : 'a primary that accepts writes';
+}
+
+/** The last error of each of several hosts since one of them worked. */
+class HostFailures {
+  readonly #addresses: readonly URL[];
+  readonly #onFailed: (message: string) => void;
+  readonly #errors = new Map<number, unknown>();
+  readonly #reported = new Set<string>();
+
+  constructor(addresses: readonly URL[], onFailed: (message: string) => void) {
+    this.#addresses = addresses;
+    this.#onFailed = onFailed;
+  }
+
+  clear(): void {
+    this.#errors.clear();
+    this.#reported.clear();
+  }
+
+  /** Returns true if all of several hosts have failed, and reports their errors if they have changed. */
+  add(host: number, error: unknown): boolean {
+    if (this.#addresses.length === 1) return false;
+    this.#errors.set(host, error);
+    if (this.#errors.size < this.#addresses.length) return false;
+    const message = this.#addresses.map((address, i) => `${address.host}: ${explain(this.#errors.get(i))}`).join('; ');
+    if (!this.#reported.has(message) && this.#reported.size < MAX_REPORTS) {
+      this.#reported.add(message);
+      this.#onFailed(message);
+    }
+    return true;
+  }
 }

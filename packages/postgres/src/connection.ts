@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { FairQueue, type Queries, raw, type Sql, sql } from '@memoryd/engine/storage-kit';
+import { FairQueue, type Queries, raw, type Sql, sql, type Telemetry } from '@memoryd/engine/storage-kit';
 import { type Client, type ClientBase, type PoolClient, type QueryResult, TypeOverrides, types } from 'pg';
 import { createClientClass } from './clients.ts';
 import { DedicatedConnections, type DedicatedOptions } from './dedicated-connections.ts';
@@ -99,6 +99,7 @@ export interface ConnectionOptions {
   url: string;
   /** Maximum size of the pool, without dedicated connections. Writes can use three quarters of the pool. */
   connections: number;
+  telemetry?: Telemetry | undefined;
 }
 
 /** OIDs of `smallint[]`, `integer[]`, `bigint[]` and `double precision[]`, which are missing in `types.builtins`. */
@@ -111,7 +112,7 @@ for (const type of NUMBER_ARRAYS) {
 }
 
 /** Creates a pool. Connections are opened on first use. */
-export function connect({ url, connections }: ConnectionOptions): Connection {
+export function connect({ url, connections, telemetry }: ConnectionOptions): Connection {
   const process = randomUUID();
   const options = {
     application_name: 'memoryd',
@@ -121,10 +122,13 @@ export function connect({ url, connections }: ConnectionOptions): Connection {
     idleTimeoutMillis: IDLE_TIMEOUT_MS,
     types: numbers,
   };
-  const DatabaseClient = createClientClass(url, {
+  const settings = {
     statement_timeout: STATEMENT_TIMEOUT_MS,
     idle_in_transaction_session_timeout: STATEMENT_TIMEOUT_MS,
-  });
+  };
+  const DatabaseClient = createClientClass(url, settings, (message) =>
+    telemetry?.report({ level: 'warn', component: 'storage', event: 'database_hosts_failed', facts: { message } }),
+  );
   const clients = new PooledClients({ ...options, max: connections }, DatabaseClient);
   const writes = new FairQueue(
     { maxRunning: getMaxWrites(connections), maxWaiting: MAX_WAITING, timeoutMs: CONNECT_TIMEOUT_MS },

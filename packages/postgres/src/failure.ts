@@ -93,7 +93,7 @@ export function toMemoryError(error: unknown): unknown {
 /** Returns why the database cannot be used, with the error code if present; undefined for other errors. */
 function getUnavailableReason(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
-  if (error instanceof WrongServerError) return error.message;
+  if (error instanceof WrongServerError || error instanceof NoHostError) return error.message;
   if (BUSY_MESSAGE.test(error.message)) return 'all connections are in use; retry later';
   const code = getCode(error);
   const found = UNAVAILABLE.find(([codes]) => codes.test(code));
@@ -104,16 +104,36 @@ function getUnavailableReason(error: unknown): string | undefined {
   return isLost(error) ? `the connection was lost; retry later${code && ` (${code})`}` : undefined;
 }
 
+/** Returns what an error of one host says: why the host cannot be used, or the message of the error. */
+export function explain(error: unknown): string {
+  if (error instanceof WrongServerError) return error.finding;
+  return getUnavailableReason(error) ?? (error instanceof Error ? error.message : String(error));
+}
+
 /**
  * The server does not match `target_session_attrs`. Has the code of a lost connection, because another host may match.
  */
 export class WrongServerError extends Error {
   readonly code = '25006';
+  /** What the server is, such as "the server is a standby". */
+  readonly finding: string;
 
-  constructor(host: string, target: string) {
+  constructor(host: string, state: string, target: string) {
     super(
-      `the server at ${host} does not match target_session_attrs=${target}; correct target_session_attrs, or the hosts`,
+      `the server at ${host} is ${state}, which target_session_attrs=${target} excludes; correct target_session_attrs, or the hosts`,
     );
+    this.finding = `the server is ${state}`;
+  }
+}
+
+/** None of several hosts can be used. Has the code of a lost connection, because a host may soon work again. */
+export class NoHostError extends Error {
+  readonly code = '08001';
+
+  constructor(hosts: number, cause: unknown) {
+    super(`none of the ${hosts} hosts of the address can be used; retry later, and see the log for each host`, {
+      cause,
+    });
   }
 }
 

@@ -29,12 +29,12 @@ const DEFAULT_CONNECTIONS = 10;
  * UNAVAILABLE if the database cannot be used.
  */
 export async function openPostgres(options: PostgresOptions): Promise<OpenDatabase> {
-  const { connections = DEFAULT_CONNECTIONS } = options;
-  const primary = connect({ url: options.url, connections });
+  const { connections = DEFAULT_CONNECTIONS, telemetry } = options;
+  const primary = connect({ url: options.url, connections, telemetry });
   const replica =
     options.readUrl === undefined
       ? undefined
-      : new Replica(primary, connect({ url: options.readUrl, connections }), { telemetry: options.telemetry });
+      : new Replica(primary, connect({ url: options.readUrl, connections, telemetry }), { telemetry });
   const connection = replica?.getTrackedPrimary() ?? primary;
   const close = () => Promise.all([primary.close(), replica?.close()]);
   try {
@@ -49,7 +49,7 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenDataba
   const quota = options.quota ?? NO_QUOTAS;
   const stores = new StoreQueue(connection, { workingMax: options.workingMax, quota });
   const vacuum = createVacuumTask(connection);
-  const vectorIndexes = new VectorIndexes(connection, options.telemetry);
+  const vectorIndexes = new VectorIndexes(connection, telemetry);
   const copies = new Copies(connection);
   const { storage, lease, keys } = sqlStorage(createSqlRunner(connection, vacuum, quota));
   return {
