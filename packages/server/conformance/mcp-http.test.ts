@@ -89,7 +89,9 @@ describe('POST /mcp', () => {
     const malformed = { method: 'POST', path: '/mcp', headers: HEADERS, body: '{"jsonrpc"' };
     expectError(await memoryd.send(malformed));
     const large = { ...PING, params: { x: 'x'.repeat(2_000_000) } };
-    expectError(await post(memoryd, large), { code: 'PAYLOAD_TOO_LARGE' });
+    const refused = await post(memoryd, large);
+    expectError(refused, { code: 'PAYLOAD_TOO_LARGE' });
+    expect(refused.text).toMatch(/at most 2000000 bytes; raise the limit with SERVICE_MAX_BATCH_BODY_BYTES/);
   });
 
   it.each([

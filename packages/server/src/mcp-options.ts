@@ -30,9 +30,9 @@ export function mcpOptions(
 }
 
 /**
- * Returns the maximum size of one message in bytes. A message may contain several calls, so a message may be larger
- * than one call. The separate limit for one call has a clearer error.
+ * Returns the setting that limits the size of one message. A message may contain several calls, so a message may be
+ * larger than one call. The separate limit for one call has a clearer error.
  */
-export function maxMessageBytes({ maxBodyBytes, maxBatchBodyBytes }: SizeLimits): number {
-  return Math.max(maxBodyBytes, maxBatchBodyBytes);
+export function getMessageSetting({ maxBodyBytes, maxBatchBodyBytes }: SizeLimits): keyof SizeLimits {
+  return maxBodyBytes > maxBatchBodyBytes ? 'maxBodyBytes' : 'maxBatchBodyBytes';
 }

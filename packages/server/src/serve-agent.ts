@@ -9,7 +9,7 @@ import { getMessage } from './error-text.ts';
 import { logOutput, logTelemetry, toRecord } from './log.ts';
 import { type McpCaller, scopedCaller } from './mcp/caller.ts';
 import { type StdioConnection, serveStdio } from './mcp/stdio.ts';
-import { maxMessageBytes, mcpOptions } from './mcp-options.ts';
+import { getMessageSetting, mcpOptions } from './mcp-options.ts';
 import { openDatabase } from './open-database.ts';
 import type { Settings } from './settings/read.ts';
 import { exitOnDefect, REQUESTS_GRACE_MS, STOP_LIMIT_MS } from './stop.ts';
@@ -40,7 +40,7 @@ export async function serveAgent(settings: Settings, agent: AgentScope): Promise
     ...mcpOptions(settings, telemetry),
     input: process.stdin,
     output,
-    maxMessageBytes: maxMessageBytes(settings),
+    maxMessageBytes: settings[getMessageSetting(settings)],
   });
   const facts = { version: VERSION, ...place };
   telemetry.report({ level: 'info', component: 'mcp', event: 'agent_connected', facts });

@@ -6,9 +6,12 @@ import { getVariable } from '../settings/names.ts';
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** The setting that limits the body of the route's requests; `maxBodyBytes` if absent. */
-    bodySetting?: 'maxBatchBodyBytes';
+    bodySetting?: BodySetting;
   }
 }
+
+/** A setting that limits request bodies. */
+export type BodySetting = 'maxBodyBytes' | 'maxBatchBodyBytes';
 
 /** Seconds after which a client should retry a request that could not be served. */
 export const RETRY_AFTER_SECONDS = 1;

@@ -3,7 +3,7 @@ import { type Caller, getBinding } from '../../caller.ts';
 import { type McpCaller, scopedCaller } from '../../mcp/caller.ts';
 import type { McpOptions } from '../../mcp/server.ts';
 import type { HeavyKind } from '../../mcp/tools.ts';
-import { maxMessageBytes, mcpOptions } from '../../mcp-options.ts';
+import { getMessageSetting, mcpOptions } from '../../mcp-options.ts';
 import { refuseForeignOrigin } from '../cross-origin.ts';
 import { createDisconnectSignal } from '../disconnect-signal.ts';
 import { getValues } from '../request-headers.ts';
@@ -21,10 +21,11 @@ const MAX_BATCH_MESSAGES = 100;
  * `read`, and lists the tools that the key allows.
  */
 export const mcp: Route = (app, { getApi, countExtraRequest, settings, telemetry }) => {
+  const bodySetting = getMessageSetting(settings);
   const route = {
     schema: { hide: true, querystring: ScopeRequest },
-    config: { access: 'read' },
-    bodyLimit: maxMessageBytes(settings),
+    config: { access: 'read', bodySetting },
+    bodyLimit: settings[bodySetting],
     onRequest: refuseForeignOrigin(settings),
   } as const;
   app.post('/mcp', route, async (request, reply) => {
