@@ -110,7 +110,7 @@ describe('commands for memories of a service', () => {
     expect((await list<SessionMemory>('session', 'whole')).map(({ content }) => content)).toEqual(['two\nlines 文字']);
     expect(await run(['store', '--session-id', 'piped'], 'one\ntwo\n')).toMatchObject({ code: 0 });
     expect((await list<SessionMemory>('session', 'piped')).map(({ content }) => content)).toEqual(['one\ntwo']);
-    const lines = await run(['store', '--lines', '--session-id', 'lines'], ['one\r\n\n', 'two\nth', 'ree']);
+    const lines = await run(['store', '--lines', '--session-id', 'lines'], ['\ufeffone\r\n\n', '\ufefftwo\nth', 'ree']);
     expect(lines).toMatchObject({ code: 0, stdout: 'stored 3, refused 0\n' });
     expect((await list<SessionMemory>('session', 'lines')).map(({ content }) => content)).toEqual([
       'one',

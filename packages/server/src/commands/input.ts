@@ -4,7 +4,10 @@ import { UsageError } from '../usage-error.ts';
 /** Maximum size of standard input, or of one line of standard input, in bytes. No service accepts a larger memory. */
 const MAX_TEXT_BYTES = 64 * 1024 * 1024;
 
-const createDecoder = () => new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+/** Keeps a byte order mark, which belongs to a text. */
+const textDecoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+/** Drops a byte order mark at the start of a line. Joined files have one at the start of each file. */
+const lineDecoder = new TextDecoder('utf-8', { fatal: true });
 
 /**
  * Returns all of standard input as text. Removes one line end at the end, which tools such as `echo` add. Throws a
@@ -18,7 +21,7 @@ export async function inputText(): Promise<string> {
     bytes += piece.length;
     if (bytes > MAX_TEXT_BYTES) throw new UsageError(`standard input must be at most ${MAX_TEXT_BYTES} bytes`);
   }
-  const text = decode(Buffer.concat(pieces));
+  const text = decode(textDecoder, Buffer.concat(pieces));
   if (text === undefined) throw new UsageError('standard input must be UTF-8');
   return text.replace(/\r?\n$/, '');
 }
@@ -30,12 +33,12 @@ export interface InputLine {
   text: string | undefined;
 }
 
-/** Yields the lines of standard input that are not blank. */
+/** Yields the lines of standard input that are not blank, without the byte order mark of a joined file. */
 export async function* inputLines(): AsyncGenerator<InputLine, void, undefined> {
   let number = 0;
   for await (const line of getLines(process.stdin, MAX_TEXT_BYTES)) {
     number++;
-    const text = decode(line)?.replace(/\r$/, '');
+    const text = decode(lineDecoder, line)?.replace(/\r$/, '');
     if (text?.trim() !== '') yield { number, text };
   }
 }
@@ -45,9 +48,9 @@ export function isTyped(): boolean {
   return process.stdin.isTTY === true;
 }
 
-function decode(bytes: Uint8Array): string | undefined {
+function decode(decoder: typeof textDecoder, bytes: Uint8Array): string | undefined {
   try {
-    return createDecoder().decode(bytes);
+    return decoder.decode(bytes);
   } catch {
     return undefined;
   }
