@@ -91,6 +91,16 @@ describe('the access gate without keys', () => {
   });
 
   it.each([
+    { row: 'an unknown key', headers: bearer('mem_unknown') },
+    { row: 'two different keys', headers: { ...bearer('mem_unknown'), 'x-api-key': 'mem_other' } },
+    { row: 'a blank key', headers: { 'x-api-key': ' ' } },
+    { row: 'an unknown key and an invalid namespace', headers: { ...bearer('x'), 'x-memoryd-namespace': '../a' } },
+  ])('ignores $row on a public route', async ({ headers }) => {
+    const response = await withoutKeys.inject({ url: '/anyone', remoteAddress: REMOTE_ADDRESS, headers });
+    expect([response.statusCode, response.json()]).toEqual([200, { namespace: 'default', scope: 'read' }]);
+  });
+
+  it.each([
     ...['Forwarded', 'Forwarded-For', 'X-Forwarded', 'X-Forwarded-For', 'X-Forwarded-Anything', 'X-Original-Host'],
     ...['X-Real-IP', 'X-Envoy-External-Address', 'Via', 'CF-Connecting-IP'],
   ])('treats a request with the proxy header %s as remote', async (header) => {

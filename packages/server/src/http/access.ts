@@ -157,11 +157,12 @@ function getSingleHeader(request: FastifyRequest, name: string): string | undefi
 
 /**
  * Returns the caller of a route that needs no key. Without a valid key, or while the keys cannot be read, the caller is
- * anonymous, so that `/health` responds at once and reports the service as unhealthy.
+ * anonymous, so that `/health` responds at once and reports the service as unhealthy. Two different keys, or a repeated
+ * header, are no valid key either.
  */
 async function identifySoon(identified: Promise<Caller | undefined>): Promise<Caller> {
   const known = identified.catch((error: unknown) => {
-    if (!(error instanceof MemoryError && ['UNAVAILABLE', 'UNAUTHORIZED'].includes(error.code))) throw error;
+    if (!(error instanceof MemoryError) || error.code === 'INTERNAL_ERROR') throw error;
   });
   const caller = await Promise.race([known, delay(MAX_IDENTIFY_MS, undefined, { ref: false })]);
   return caller ?? ANONYMOUS;
