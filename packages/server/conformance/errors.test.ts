@@ -1,3 +1,4 @@
+import { METHODS } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parseRaw, type Request, sendRaw } from './http.ts';
@@ -447,6 +448,28 @@ describe('a known path with another method returns 405:', () => {
     expectError(answer, { code: 'METHOD_NOT_ALLOWED' });
     expect(answer.headers.allow).toBe(allow);
   });
+
+  it('every method that Node parses and /recall does not have', async () => {
+    const refused = METHODS.filter((method) => !['GET', 'HEAD', 'OPTIONS'].includes(method));
+    expect(refused).toEqual(expect.arrayContaining(['CONNECT', 'QUERY', 'TRACE', 'PROPFIND', 'PATCH']));
+    const answers = refused.map(async (method) => {
+      const { status, headers, text } = parseRaw(
+        await sendRaw(
+          memoryd.server.port,
+          `${method} /recall HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`,
+        ),
+      );
+      return [method, status, headers.get('allow'), JSON.parse(text).error.code];
+    });
+    expect(await Promise.all(answers)).toEqual(
+      refused.map((method) => [method, 405, 'GET, HEAD', 'METHOD_NOT_ALLOWED']),
+    );
+  });
+});
+
+it.each(['FOO', 'BREW', 'get', 'GETS'])('the method %s, which HTTP does not know, returns 400', async (method) => {
+  const { status, text } = parseRaw(await sendRaw(memoryd.server.port, `${method} /stats HTTP/1.1\r\nHost: a\r\n\r\n`));
+  expect([status, JSON.parse(text).error]).toMatchObject([400, { message: expect.stringContaining('unknown method') }]);
 });
 
 describe('an unknown route returns 404:', () => {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import cors from '@fastify/cors';
 import swagger from '@fastify/swagger';
 import { MemoryError } from '@memoryd/contract';
@@ -157,6 +158,9 @@ export async function buildApp(options: AppOptions): Promise<App> {
   });
   const methods = new RouteMethods();
   app.addHook('onRoute', (route) => methods.add(route));
+  app.server.on('connect', ({ url = '' }, socket: Socket) =>
+    malformedHttp.refuseConnect(socket, methods.at(getPath(url))),
+  );
   limitConnections(app, settings, telemetry);
   const gate = createGate(engine, settings);
   const countExtraRequest = await registerHooks(app, gate, slowClientMs, options);
@@ -222,6 +226,8 @@ function createApp(
     clientErrorHandler: (error, socket) => malformedHttp.respond(error, socket),
     schemaController: SCHEMA_CONTROLLER,
   });
+  // Fastify refuses a QUERY request without Content-Type before it looks for the route. No route has this method.
+  app.addHttpMethod('QUERY', { overrideExisting: true });
   // No limit on the number of headers: `maxHeaderSize` limits their size. Above a maximum number, Node silently drops
   // headers, including those of proxies.
   app.server.maxHeadersCount = 0;

@@ -1,6 +1,6 @@
 import { invalidRequest, isBlankLine, LIMITS, type MemoryError } from '@memoryd/contract';
 import type { FastifyInstance } from 'fastify';
-import { parseJson } from './json-body.ts';
+import { parseJson, tryParseJson } from './json-body.ts';
 import { getValues } from './request-headers.ts';
 
 /** Content types of bodies with one JSON value per line. */
@@ -45,18 +45,10 @@ function parseLines(body: Buffer): unknown[] {
     const found = body.indexOf(LINE_END, at);
     const end = found < 0 ? body.length : found;
     const line = body.subarray(at, end);
-    if (!isBlankLine(line)) items.push(parseLine(line));
+    if (!isBlankLine(line)) items.push(tryParseJson(line));
     at = end + 1;
   }
   return items;
-}
-
-function parseLine(line: Buffer): unknown {
-  try {
-    return parseJson(line);
-  } catch {
-    return undefined;
-  }
 }
 
 function tooManyLines(): MemoryError {

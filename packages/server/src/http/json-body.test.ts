@@ -43,6 +43,14 @@ describe('a request body', () => {
     },
   );
 
+  it.each([['{"a":1}\n{"b":2}\n'], ['\ufeff{"a":1}\r\n\r\n{"b":2}'], ['[1]\n[2'], ['{"a":1}\nrest']])(
+    'that has one JSON value per line is rejected with the content type of such bodies: %j',
+    async (payload) => {
+      const { status, body } = await echo(payload, { 'content-type': 'application/json' });
+      expect([status, body]).toEqual([400, expect.stringContaining('Content-Type: application/x-ndjson')]);
+    },
+  );
+
   it('must be absent or an empty object on a route without a body', async () => {
     const send = (payload: string) => app.inject({ method: 'POST', url: '/bodiless', payload });
     expect((await send('')).statusCode).toBe(200);

@@ -34,17 +34,36 @@ function refuseEncoded({ raw: { headers } }: FastifyRequest): MemoryError | unde
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
+const NOT_JSON = 'body must be JSON in UTF-8';
+const IS_LINES =
+  'body must be one JSON value, but has one value per line; POST /store/batch and POST /import accept such lines, as ' +
+  'Content-Type: application/x-ndjson';
+
 /**
  * Parses JSON in UTF-8, with or without a byte order mark.
  *
  * @throws MemoryError INVALID_REQUEST
  */
 export function parseJson(bytes: Buffer): unknown {
+  const value = tryParseJson(bytes);
+  if (value !== undefined) return value;
+  throw invalidRequest([{ path: '', message: isJsonLines(bytes) ? IS_LINES : NOT_JSON }]);
+}
+
+/** Returns the value of a JSON text in UTF-8; undefined for any other bytes. */
+export function tryParseJson(bytes: Buffer): unknown {
   try {
     return JSON.parse(decoder.decode(bytes));
   } catch {
-    throw invalidRequest([{ path: '', message: 'body must be JSON in UTF-8' }]);
+    return undefined;
   }
+}
+
+/** Returns true if the first line is a JSON array or object, and more text follows. */
+function isJsonLines(bytes: Buffer): boolean {
+  const end = bytes.indexOf('\n');
+  const first = end < 0 ? undefined : tryParseJson(bytes.subarray(0, end));
+  return typeof first === 'object' && first !== null;
 }
 
 const checkEmpty: Check = createCheck(Type.Object({}, { additionalProperties: false }), 'body');

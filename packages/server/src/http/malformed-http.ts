@@ -32,12 +32,28 @@ export class MalformedHttp {
       socket.destroy();
       return;
     }
-    const memoryError = toMemoryError(error.code);
-    this.#countError(memoryError.code);
-    const { status } = ERRORS[memoryError.code];
+    this.#end(socket, toMemoryError(error.code));
+  }
+
+  /**
+   * Refuses a CONNECT request, which Node passes on without a response object, and closes the connection.
+   *
+   * @param allowed the methods of the requested path
+   */
+  refuseConnect(socket: Socket, allowed: readonly string[]): void {
+    // Without a listener, an error of the socket would end the process.
+    socket.on('error', () => socket.destroy());
+    const message = 'CONNECT is not supported, because memoryd is not a proxy; send the request without a proxy';
+    this.#end(socket, new MemoryError('METHOD_NOT_ALLOWED', message), { Allow: allowed.join(', ') });
+  }
+
+  #end(socket: Socket, error: MemoryError, moreHeaders: Record<string, string> = {}): void {
+    this.#countError(error.code);
+    const { status } = ERRORS[error.code];
     const requestId = randomUUID();
-    const body = JSON.stringify(errorBody(memoryError, requestId));
+    const body = JSON.stringify(errorBody(error, requestId));
     const headers = {
+      ...moreHeaders,
       ...BARE_SECURITY_HEADERS,
       'X-Request-Id': requestId,
       Connection: 'close',
@@ -54,9 +70,10 @@ export class MalformedHttp {
 function toMemoryError(code: string | undefined): MemoryError {
   if (code === 'HPE_HEADER_OVERFLOW')
     return new MemoryError('PAYLOAD_TOO_LARGE', 'the URL and headers are too large; shorten them');
-  const message =
-    code === 'ERR_HTTP_REQUEST_TIMEOUT'
-      ? 'the request took too long to arrive; send the request without pauses'
-      : 'malformed HTTP request';
-  return new MemoryError('INVALID_REQUEST', message);
+  return new MemoryError('INVALID_REQUEST', MESSAGES[code ?? ''] ?? 'malformed HTTP request');
 }
+
+const MESSAGES: Readonly<Record<string, string>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: 'the request took too long to arrive; send the request without pauses',
+  HPE_INVALID_METHOD: 'unknown method; use a method of HTTP in upper case, such as GET or POST',
+};
