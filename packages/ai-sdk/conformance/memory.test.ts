@@ -381,6 +381,15 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
       },
     );
 
+    it('tools treat null in an optional argument as absent', async () => {
+      const { recall, store } = memoryTools(getMemory(), { ...PATIENT, userId: 'nulls' });
+      const options = { toolCallId: 'a', messages: [], context: {} };
+      await store.execute?.({ content: 'The twite came in May', tags: null, expires_at: null }, options);
+      const nulls = { top_k: null, tag: null, tier: null, since: null, until: null, metadata: null, timezone: null };
+      const args = { query: 'When did the twite come?', ...nulls } as never;
+      expect(await recall.execute?.(args, options)).toMatchObject({ results: [{ content: 'The twite came in May' }] });
+    });
+
     it.each(['user_id', 'agent_id', 'shared'])(
       'tools reject the argument %s, so that a model cannot choose the user',
       async (field) => {

@@ -46,10 +46,23 @@ describe('toQueryString', () => {
     );
   });
 
-  it('returns an empty string for an empty request, but encodes an empty list', () => {
+  it('returns an empty string for an empty request', () => {
     expect(toQueryString({})).toBe('');
     expect(toQueryString({ tag: undefined })).toBe('');
-    expect(toQueryString({ tag: [] })).toBe('?tag=');
+  });
+
+  it.each([
+    { tag: [] },
+    { tag: ['a', ''] },
+    { tag: null },
+    { user_id: null },
+    { session_id: '' },
+    { metadata: { room: '' } },
+    { metadata: { room: null } },
+  ])('rejects %j, because the service would treat the parameter as absent', (request) => {
+    expect(() => toQueryString(request)).toThrow(
+      expect.objectContaining({ code: 'INVALID_REQUEST', message: expect.stringMatching(/must not be null or empty/) }),
+    );
   });
 
   it('rejects lone surrogates with the path of the field', () => {

@@ -20,7 +20,8 @@ export function toPath(path: string, id: string): string | undefined {
  * become repeated parameters. Each metadata field becomes a parameter, such as `metadata.room`. Undefined fields are
  * omitted.
  *
- * @throws MemoryError INVALID_REQUEST for strings with lone surrogates
+ * @throws MemoryError INVALID_REQUEST for strings with lone surrogates, and for null, empty strings and empty lists,
+ *   because the service treats an empty parameter as absent
  */
 export function toQueryString(request: object): string {
   const pairs = Object.entries(request).flatMap(([name, value]) => getPairs(name, value));
@@ -29,8 +30,8 @@ export function toQueryString(request: object): string {
 
 function getPairs(name: string, value: unknown): string[] {
   if (value === undefined) return [];
-  // An empty list is encoded as one empty string, which the service rejects like an empty list.
-  if (Array.isArray(value)) return (value.length > 0 ? value : ['']).map((item) => toPair(name, item));
+  if (value === null || (Array.isArray(value) && value.length === 0)) throw createEmptyError(name);
+  if (Array.isArray(value)) return value.map((item) => toPair(name, item));
   if (name === 'metadata' && typeof value === 'object' && value) {
     return Object.entries(value).map(([key, wanted]) => toPair(`metadata.${key}`, wanted));
   }
@@ -38,11 +39,16 @@ function getPairs(name: string, value: unknown): string[] {
 }
 
 function toPair(name: string, value: unknown): string {
+  if (value === '' || value === null) throw createEmptyError(name);
   try {
     return `${encodeURIComponent(name)}=${encodeURIComponent(toText(value))}`;
   } catch {
     throw createFieldError(name, 'not contain a lone surrogate');
   }
+}
+
+function createEmptyError(name: string): Error {
+  return createFieldError(name, 'not be null or empty; leave it out');
 }
 
 // The service accepts plain decimals such as 0.0000001, but not 1e-7.

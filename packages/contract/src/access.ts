@@ -29,21 +29,22 @@ export const NewKey = Type.Object(
         'Permissions of the key. `metrics`: read metrics only. `read`: read memories. `write`: read and write memories. `operate`: everything.',
       'x-must': `be one of ${SCOPES.join(', ')}`,
     }),
-    user_id: orNull(
+    // Null is refused: a key without an owner can access everybody, so an owner must not get lost.
+    user_id: Type.Optional(
       Type.String({
         ...UserId,
         description:
           'Restrict the key to memories of this user. If absent, the key can access all users of the namespace.',
       }),
     ),
-    agent_id: orNull(
+    agent_id: Type.Optional(
       Type.String({
         ...AgentId,
         description:
           'Restrict the key to memories of this agent. If absent, the key can access all agents of the namespace.',
       }),
     ),
-    name: Type.Optional(
+    name: orNull(
       Type.String({
         maxLength: LIMITS.keyNameChars,
         description: 'A name that helps operators recognize the key.',

@@ -107,15 +107,26 @@ export const Timestamp = Type.String({
   'x-must': TIMESTAMP_MUST,
 });
 
+/** Annotation of a field in which null means that the field is absent. In any other field, null has its own meaning. */
+export const NULL_MEANING = 'x-null';
+
 /** Returns the schema of a time in a request. See `parseTime`. */
 export function requestTime(description: string) {
   return Type.String({ pattern: TIME_PATTERN, description, 'x-must': TIME_MUST });
 }
 
-/** Returns the schema of an optional field in which null means the same as leaving the field out. */
+/**
+ * Returns the schema of an optional field in which null means the same as leaving the field out. See
+ * `withoutNullFields`.
+ */
 export function orNull<Schema extends TSchema>(schema: Schema) {
   const { description = '', default: byDefault, 'x-must': must = '' } = schema as Partial<FieldOptions>;
-  const options = { description, 'x-must': must, ...(byDefault !== undefined && { default: byDefault }) };
+  const options = {
+    description,
+    'x-must': must,
+    [NULL_MEANING]: 'absent',
+    ...(byDefault !== undefined && { default: byDefault }),
+  };
   return Type.Optional(Type.Union([schema, Type.Null()], options));
 }
 

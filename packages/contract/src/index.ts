@@ -17,6 +17,7 @@ export * from './limits.ts';
 export * from './lines.ts';
 export * from './memories.ts';
 export * from './memory.ts';
+export * from './nulls.ts';
 export * from './recall.ts';
 export * from './redacted.ts';
 export * from './scope.ts';

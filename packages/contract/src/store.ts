@@ -13,6 +13,7 @@ import {
   UserId,
 } from './field.ts';
 import { DEFAULTS } from './limits.ts';
+import type { WithoutNulls } from './nulls.ts';
 import { Redacted } from './redacted.ts';
 import Type from './typebox.ts';
 
@@ -57,14 +58,7 @@ export const StoreRequest = Type.Object(
 export type StoreRequest = Type.Static<typeof StoreRequest>;
 
 /** A store request without its null fields. */
-export type StoreFields = { [Field in keyof StoreRequest]: Exclude<StoreRequest[Field], null> };
-
-/** Returns a valid store request without its null fields. */
-export function withoutNulls(request: StoreRequest): StoreFields {
-  const fields = Object.entries(request);
-  if (fields.every(([, value]) => value !== null)) return request as StoreFields;
-  return Object.fromEntries(fields.filter(([, value]) => value !== null)) as unknown as StoreFields;
-}
+export type StoreFields = WithoutNulls<StoreRequest>;
 
 export const StoreResponse = Type.Object({ id: MemoryId, status: Type.Literal('stored'), redacted: Redacted });
 export type StoreResponse = Type.Static<typeof StoreResponse>;

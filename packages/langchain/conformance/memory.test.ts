@@ -343,6 +343,25 @@ function suite(getMemory: () => MemoryApi): void {
       await expect(getMemory().memory(id)).rejects.toMatchObject({ code: 'NOT_FOUND' });
     });
 
+    it('treat null in an optional argument as absent', async () => {
+      const fields = { tags: null, importance: null, metadata: null, supersedes: null, session_id: null };
+      const { artifact } = await call('store', { content: 'The redpoll came in May', ...fields });
+      const filters = {
+        tag: null,
+        tier: null,
+        since: null,
+        source: null,
+        top_k: null,
+        min_score: null,
+        metadata: null,
+      };
+      const found = await call('recall', { query: 'When did the redpoll come?', ...filters, only_relevant: null });
+      expect(found.artifact.results[0]).toMatchObject({ id: artifact.id });
+      await call('update', { memory_id: artifact.id, content: 'The redpoll came in June', tags: null, metadata: null });
+      expect((await getMemory().memory(artifact.id)).content).toBe('The redpoll came in June');
+      await call('forget', { memory_id: artifact.id });
+    });
+
     it('throw errors that describe the problem and the next step to the model', async () => {
       await expect(call('forget', { memory_id: 'nobody' })).rejects.toMatchObject({
         message: expect.stringMatching(/^NOT_FOUND: .*Recall it again/),

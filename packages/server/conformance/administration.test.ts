@@ -15,7 +15,10 @@ describe('API keys over HTTP', () => {
   it('can be created, listed with their last use, and revoked', async () => {
     const operator = bearer(await addKey(memoryd.server.dbPath, 'default', 'operate'));
     const json = { namespace: 'kitchen', scope: 'write', name: 'the cook', expires_at: '2999-01-01' };
-    const made = await memoryd.ok<ApiKeyWithSecret>({ method: 'POST', path: '/keys', json, headers: operator });
+    const request = { method: 'POST', path: '/keys', json, headers: operator };
+    const made = await memoryd.ok<ApiKeyWithSecret>(request);
+    const unnamed = await memoryd.ok<ApiKeyWithSecret>({ ...request, json: { ...json, name: null, expires_at: null } });
+    expect(unnamed.name).toBe('');
     expect(made).toMatchObject({ ...json, expires_at: '2999-01-01T00:00:00.000Z', last_used_at: null });
     const stored = { method: 'POST', path: '/store', json: { content: 'salt' }, headers: bearer(made.key) };
     expect((await memoryd.send(stored)).status).toBe(200);
@@ -31,6 +34,8 @@ describe('API keys over HTTP', () => {
     expectError(await memoryd.send({ ...revoking, path: '/keys/nobody' }), { code: 'NOT_FOUND' });
     for (const [field, value] of [
       ['scope', 'all'],
+      ['user_id', null],
+      ['agent_id', null],
       ['namespace', 'a b'],
       ['expires_at', 'soon'],
       ['name', 7],

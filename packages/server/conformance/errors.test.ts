@@ -219,10 +219,10 @@ describe('PUT /update/{memory_id} rejects', () => {
   });
 
   const wrong: Record<string, unknown[]> = {
-    content: ['', '  ', 7, null, [], NUL, LONE_HIGH],
-    importance: ['1', null, true, -0.1, 1.1],
-    tags: ['a', null, [7], [''], Array.from({ length: 65 }, (_, n) => `t${n}`), [NUL]],
-    metadata: [null, [], 'x', { k: 'x'.repeat(16_384) }, { k: LONE_LOW }],
+    content: ['', '  ', 7, [], NUL, LONE_HIGH],
+    importance: ['1', true, -0.1, 1.1],
+    tags: ['a', [null], [7], [''], Array.from({ length: 65 }, (_, n) => `t${n}`), [NUL]],
+    metadata: [[], 'x', { k: 'x'.repeat(16_384) }, { k: LONE_LOW }],
     expires_at: [7, '', 'soon', '2024-13-01T00:00:00Z', false],
     session_id: ['other'],
     source: ['other'],
@@ -240,10 +240,13 @@ describe('PUT /update/{memory_id} rejects', () => {
     expect(await memoryd.memory(id)).toMatchObject({ content: 'unchanged', tags: ['a'], importance: 0.4, version: 1 });
   });
 
-  it.each(['{}', '', 'null', '[]', '"x"', '{"content":', 'content=a'])('the body "%s"', async (body) => {
-    expectError(await memoryd.send({ method: 'PUT', path: `/update/${id}`, headers: JSON_TYPE, body }));
-    expect((await memoryd.memory(id)).version).toBe(1);
-  });
+  it.each(['{}', '', 'null', '[]', '"x"', '{"content":', 'content=a', '{"content":null,"tags":null}'])(
+    'the body "%s"',
+    async (body) => {
+      expectError(await memoryd.send({ method: 'PUT', path: `/update/${id}`, headers: JSON_TYPE, body }));
+      expect((await memoryd.memory(id)).version).toBe(1);
+    },
+  );
 
   it('a request without a body', async () => {
     expectError(await memoryd.send({ method: 'PUT', path: `/update/${id}` }));
@@ -258,7 +261,7 @@ describe('the service rejects invalid query parameters:', () => {
     { path: `/recall?query=${'q'.repeat(8193)}`, field: 'query' },
     { path: '/recall?query=a%00b', field: 'query' },
     { path: '/recall?query=a&query=b', field: 'query' },
-    ...['0', '-1', '1001', '1.5', 'five', '', 'NaN', 'Infinity', '1e99', '99999999999999999999', '0x10', '5,6'].map(
+    ...['0', '-1', '1001', '1.5', 'five', 'NaN', 'Infinity', '1e99', '99999999999999999999', '0x10', '5,6'].map(
       (value) => ({ path: `/recall?query=a&top_k=${value}`, field: 'top_k' }),
     ),
     { path: '/recall?query=a&top_k=1&top_k=2', field: 'top_k' },
@@ -266,30 +269,25 @@ describe('the service rejects invalid query parameters:', () => {
     { path: '/recall?query=a&constructor=x', field: 'constructor' },
     { path: '/recall?query=a&topK=3', field: 'topK' },
     { path: '/recall?query=a&tier=short', field: 'tier' },
-    { path: '/recall?query=a&tier=', field: 'tier' },
     { path: '/recall?query=a&tier=working&tier=episodic', field: 'tier' },
-    { path: '/recall?query=a&tag=', field: 'tag' },
     { path: `/recall?query=a&tag=${'t'.repeat(129)}`, field: 'tag' },
     { path: `/recall?query=a${'&tag=t'.repeat(65)}`, field: 'tag' },
-    { path: '/recall?query=a&session_id=', field: 'session_id' },
     { path: `/recall?query=a&session_id=${'s'.repeat(257)}`, field: 'session_id' },
     { path: '/recall?query=a&session_id=x&session_id=y', field: 'session_id' },
     { path: `/recall?query=a&source=${'s'.repeat(257)}`, field: 'source' },
     { path: '/recall?query=a&since=yesterday', field: 'since' },
-    { path: '/recall?query=a&since=', field: 'since' },
     { path: '/recall?query=a&until=2024-13-01T00:00:00Z', field: 'until' },
     { path: '/recall?query=a&until=2024-02-30T00:00:00Z', field: 'until' },
-    ...['-0.1', '1.1', 'high', '', 'NaN'].map((value) => ({
+    ...['-0.1', '1.1', 'high', 'NaN'].map((value) => ({
       path: `/recall?query=a&min_score=${value}`,
       field: 'min_score',
     })),
-    ...['maybe', '1', ''].map((value) => ({ path: `/recall?query=a&only_relevant=${value}`, field: 'only_relevant' })),
-    ...['maybe', '1', ''].map((value) => ({ path: `/recall?query=a&highlight=${value}`, field: 'highlight' })),
+    ...['maybe', '1'].map((value) => ({ path: `/recall?query=a&only_relevant=${value}`, field: 'only_relevant' })),
+    ...['maybe', '1'].map((value) => ({ path: `/recall?query=a&highlight=${value}`, field: 'highlight' })),
     { path: '/recall?query=a&metadata.k=1&metadata.k=2', field: 'metadata.k' },
     { path: '/recall?query=a&metadata.k=1&metadata[k]=2', field: 'metadata.k' },
-    ...['0', '-1', '10001', 'many', '1.5', ''].map((value) => ({ path: `/session/s?limit=${value}`, field: 'limit' })),
+    ...['0', '-1', '10001', 'many', '1.5'].map((value) => ({ path: `/session/s?limit=${value}`, field: 'limit' })),
     { path: '/session/s?limit=1&limit=2', field: 'limit' },
-    { path: '/session/s?cursor=', field: 'cursor' },
     { path: '/session/s?cursor=nonsense', field: 'cursor' },
     { path: `/session/s?cursor=${'c'.repeat(1025)}`, field: 'cursor' },
     { path: '/session/s?colour=red', field: 'colour' },
@@ -301,7 +299,6 @@ describe('the service rejects invalid query parameters:', () => {
     { path: '/memories?since=never', field: 'since' },
     { path: '/memories?colour=red', field: 'colour' },
     { path: '/sessions?limit=0', field: 'limit' },
-    { path: '/sessions?cursor=', field: 'cursor' },
     { path: '/sessions?colour=red', field: 'colour' },
   ];
   it.each(rows.map((row) => ({ ...row, row: toTitle(row.path) })))('$row', async ({ path, field }) => {
@@ -310,7 +307,7 @@ describe('the service rejects invalid query parameters:', () => {
 
   it.each([
     { path: '/events?type=x', pointer: '/type' },
-    { path: '/recall?query=a&tag=ok&tag=', pointer: '/tag' },
+    { path: `/recall?query=a&tag=ok&tag=${'t'.repeat(129)}`, pointer: '/tag' },
     { path: '/recall?query=a&metadata.k=1&metadata=x', pointer: '/metadata' },
     { path: '/memories?metadata.k=1&metadata.k=2', pointer: '/metadata.k' },
     { path: '/sessions?cursor=abc', pointer: '/cursor' },
@@ -371,9 +368,82 @@ describe('the service rejects invalid query parameters:', () => {
     { path: '/memories?session_id=', field: 'session_id' },
     { path: '/memories?tier=working', field: 'tier' },
     { path: '/memories?session_id=a&session_id=b', field: 'session_id' },
+    ...['user_id', 'agent_id', 'shared', 'session_id', 'tag', 'source', 'before'].map((field) => ({
+      path: `/memories?session_id=kept&${field}=`,
+      field,
+    })),
+    { path: '/memories?session_id=kept&metadata.room=', field: 'metadata.room' },
+    { path: '/memories?session_id=kept&tag', field: 'tag' },
   ];
   it.each(bulk)('DELETE $path', async ({ path, field }) => {
+    await memoryd.store({ content: 'kept', session_id: 'kept', tags: ['kept'] });
+    const { total } = await memoryd.memories('session_id=kept');
     expectError(await memoryd.send({ method: 'DELETE', path }), { field });
+    expect((await memoryd.memories('session_id=kept')).total).toBe(total);
+  });
+
+  const owners = [
+    '/recall?query=a',
+    '/memories?limit=1',
+    '/sessions?limit=1',
+    '/session/s?limit=1',
+    '/stats?shared=',
+    '/export?shared=true',
+  ];
+  it.each(owners.flatMap((path) => ['user_id', 'agent_id'].map((field) => ({ path: `${path}&${field}=`, field }))))(
+    '$path, because it would not be limited to one owner',
+    async ({ path, field }) => {
+      const answer = await memoryd.send<{ error: { details: { path: string }[] } }>({ path });
+      expectError(answer);
+      expect(answer.body.error.details.map((detail) => detail.path)).toContain(`/${field}`);
+    },
+  );
+
+  it('an empty filter of an export', async () => {
+    expectError(await memoryd.send({ path: '/export?shared=' }), { field: 'shared' });
+  });
+});
+
+describe('an empty query parameter is absent:', () => {
+  beforeAll(() => memoryd.store({ content: 'present', session_id: 'present', tags: ['present'] }));
+
+  const fields = 'top_k tag tier session_id source since until metadata.room metadata[floor] min_score only_relevant';
+  const all = `${fields} timezone asked_at superseded track explain highlight shared`.split(' ');
+  it.each([
+    ...[...all, 'tag=present&tag', 'top_k=&top_k'].map((name) => `/recall?query=present&${encodeURI(name)}=`),
+    `/recall?query=present&${all.map(encodeURI).join('&')}`,
+    '/memories?id=&tag=&limit=&cursor=&since=&growth_at=',
+    '/sessions?cursor=&tier=',
+    '/session/present?cursor=&limit=&shared=',
+    '/users?limit=&cursor=',
+    '/consolidations?limit=&cursor=',
+    '/stats?shared=',
+  ])('%s', async (path) => {
+    const [plain = ''] = path.split(path.startsWith('/recall') ? '&' : '?', 1);
+    const expected = await memoryd.ok<object>({ path: plain });
+    expect(await memoryd.ok({ path })).toEqual(expected);
+  });
+});
+
+describe('null in an optional field is absent:', () => {
+  it('PUT /update/{memory_id} keeps the field, and clears the expiry', async () => {
+    const id = await memoryd.store({
+      content: 'nullable',
+      tags: ['a'],
+      importance: 0.4,
+      metadata: { k: null },
+      expires_at: '2999-01-01',
+    });
+    const json = { content: null, tags: null, metadata: null, expires_at: null, importance: 0.5 };
+    expect((await memoryd.send({ method: 'PUT', path: `/update/${id}`, json })).status).toBe(200);
+    expect(await memoryd.memory(id)).toMatchObject({
+      ...{ content: 'nullable', tags: ['a'], importance: 0.5, metadata: { k: null }, expires_at: null },
+    });
+  });
+
+  it.each([['/consolidate'], ['/consolidations/none/undo']])('POST %s with the body null', async (path) => {
+    const { status } = await memoryd.send({ method: 'POST', path, headers: JSON_TYPE, body: 'null' });
+    expect(status).toBe(path === '/consolidate' ? 200 : 404);
   });
 });
 

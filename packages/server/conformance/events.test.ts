@@ -116,7 +116,7 @@ describe('GET /events', () => {
     expect(events.map(({ type }) => type)).toEqual(['recalled', 'updated']);
   });
 
-  it.each(['type=eaten', 'type=', 'types=stored', 'type=stored&'.repeat(6)])('rejects %s', async (parameters) => {
+  it.each(['type=eaten', 'user_id=', 'types=stored', 'type=stored&'.repeat(6)])('rejects %s', async (parameters) => {
     expectError(await memoryd.send({ path: `/events?${parameters}` }), {});
   });
 

@@ -88,6 +88,29 @@ describe.each(transports)('an agent over $transport', ({ connect }) => {
     }
   });
 
+  it('may send null for an optional argument of any tool, and for the arguments', async () => {
+    const { id } = await agent.call<{ id: string }>('store', { content: 'a null okapi', tags: null, metadata: null });
+    const nulls = {
+      top_k: null,
+      tag: null,
+      tier: null,
+      session_id: null,
+      since: null,
+      min_score: null,
+      metadata: null,
+    };
+    const { results } = await agent.call<RecallResponse>('recall', { query: 'okapi', ...nulls, explain: null });
+    expect(results[0]).toMatchObject({ id });
+    await agent.call('session', { session_id: 'default', cursor: null, limit: null });
+    await agent.call('consolidate', { dry_run: true, min_age_seconds: null });
+    await agent.call('update', { memory_id: id, content: 'a null okapi', expires_at: null, importance: null });
+    expect(await agent.result('stats', null as never)).not.toHaveProperty('isError');
+    const prompt = { name: 'recall_context', arguments: { task: 'okapi', session_id: null as never } };
+    expect(JSON.stringify(await agent.client.getPrompt(prompt))).toContain('a null okapi');
+    const _meta = { 'memoryd/idempotencyKey': null, 'memoryd/ifVersions': null } as never;
+    await agent.client.callTool({ name: 'forget', arguments: { memory_id: id }, _meta });
+  });
+
   it('receives an explanatory text if recall returns no memory', async () => {
     const result = await agent.result('recall', { query: 'xylophone', session_id: 'nowhere' });
     expect(result.structuredContent).toEqual({ results: [], total: 0 });

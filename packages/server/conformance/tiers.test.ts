@@ -124,7 +124,7 @@ describe('POST /consolidate with min_age_seconds', () => {
     await memoryd.consolidate();
   });
 
-  it.each(['-1', '1.5', 'soon', ''])('rejects the value "%s"', async (age) => {
+  it.each(['-1', '1.5', 'soon'])('rejects the value "%s"', async (age) => {
     const answer = await memoryd.send({ method: 'POST', path: `/consolidate?min_age_seconds=${age}` });
     expectError(answer, { field: 'min_age_seconds' });
   });

@@ -3,9 +3,10 @@ import {
   parseTime,
   type StoreBatchResponse,
   type StoreFields,
-  type StoreRequest,
-  type UpdateRequest,
-  withoutNulls,
+  StoreRequest,
+  type UpdateFields,
+  UpdateRequest,
+  withoutNullFields,
 } from '@memoryd/contract';
 
 /** Logical times at which a request was sent and its response arrived. */
@@ -55,7 +56,7 @@ export class Ledger {
     if (!this.#entries.has(id))
       this.#entries.set(id, {
         id,
-        stored: { ...span, fields: withoutNulls(request) },
+        stored: { ...span, fields: withoutNullFields(StoreRequest, request) as StoreFields },
         updates: [],
         isForgotten: false,
       });
@@ -68,7 +69,7 @@ export class Ledger {
   }
 
   updated(id: string, change: UpdateRequest, span: Span): void {
-    this.#entries.get(id)?.updates.push({ ...span, fields: change });
+    this.#entries.get(id)?.updates.push({ ...span, fields: withoutNullFields(UpdateRequest, change) as UpdateFields });
   }
 
   forgotten(ids: string[]): void {

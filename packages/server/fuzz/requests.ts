@@ -216,7 +216,8 @@ const junkParameter: Mutation = (operation, parts) => {
     .map(([parameter, value]) => {
       const others = parts.query.filter(([name]) => name !== parameter.name);
       const plan = getPlan(operation, { ...parts, query: [...others, [parameter.name, value]] });
-      const isTaken = acceptsText(parameter, value) && parameter.name !== 'cursor';
+      // An empty parameter is absent on most routes.
+      const isTaken = value === '' || (acceptsText(parameter, value) && parameter.name !== 'cursor');
       return { ...plan, label: 'junk as a parameter', expects: isTaken ? 'either' : 'refusal' };
     });
 };
@@ -243,7 +244,8 @@ const repeatedParameter: Mutation = (operation, parts) => {
   const [first] = scalars;
   if (!first) return unknownParameter(operation, parts);
   const plan = getPlan(operation, { ...parts, query: [...parts.query, first] });
-  return fc.constant({ ...plan, label: 'a parameter given twice', expects: 'refusal' });
+  // Of two empty parameters, both are absent.
+  return fc.constant({ ...plan, label: 'a parameter given twice', expects: first[1] === '' ? 'either' : 'refusal' });
 };
 
 const oddQuery: Mutation = (operation, parts) =>

@@ -1,5 +1,6 @@
 import type { Scope } from '../access.ts';
 import type { MemoryApi, StoreOptions, WriteCondition } from '../api.ts';
+import { withNullFields, withoutNullFields } from '../nulls.ts';
 import Type, { type TObject, type TSchemaOptions } from '../typebox.ts';
 import { assertValid, createCheck } from '../validate.ts';
 import type { WholeAt } from './texts.ts';
@@ -43,6 +44,7 @@ export interface Tool<Name extends string = string, Args = unknown, Result = unk
   /** Scope that the API key of the caller needs. */
   scope: Scope;
   hints: ToolHints;
+  /** Schema of the arguments. Null in an optional field means that the field is absent, unless null clears a value. */
   input: ObjectSchema;
   output: ObjectSchema;
   /** Throws INVALID_REQUEST if an argument is invalid, with one detail per invalid argument. */
@@ -72,13 +74,16 @@ export function tool<const Name extends string, Input extends TObject, Output ex
 ): Tool<Name, Type.Static<Input>, Type.Static<Output>> {
   const { output, description } = definition;
   const input = withoutScope(definition.input);
+  const nullable = withNullFields(input);
   const check = createCheck(input, 'arguments', ['memory_id']);
   return {
     ...definition,
     description: description.replaceAll('\n', ' '),
-    input: toPlainSchema(input),
+    input: toPlainSchema(nullable),
     output: toPlainSchema(output),
-    check: (args) => assertValid(check, args),
+    check: (args) => assertValid(check, withoutNullFields(nullable, args)),
+    call: (api, args, options) =>
+      definition.call(api, withoutNullFields(nullable, args) as Type.Static<Input>, options),
   };
 }
 

@@ -7,9 +7,11 @@ import {
   invalidRequest,
   MemoryError,
   OwnScopeRequest,
+  type UpdateFields,
   UpdateRequest,
   type UpdateResponse,
   type WriteCondition,
+  withoutNullFields,
 } from '@memoryd/contract';
 import type { OwnedCount, OwnerFilter } from '../ports/storage-owner.ts';
 import type { Core } from './core.ts';
@@ -31,7 +33,8 @@ export async function update(
   request: UpdateRequest,
   condition: WriteCondition = {},
 ): Promise<UpdateResponse> {
-  const { request: accepted, redacted } = acceptRequest(core.redactor, checkUpdate, request);
+  const fields = withoutNullFields(UpdateRequest, request) as UpdateFields;
+  const { request: accepted, redacted } = acceptRequest(core.redactor, checkUpdate, fields);
   const { ifVersions } = condition;
   const of = toConditionOwner(condition);
   assertMemoryId(memoryId);

@@ -15,7 +15,7 @@ import {
   type StoreOptions,
   StoreRequest,
   type StoreResponse,
-  withoutNulls,
+  withoutNullFields,
 } from '@memoryd/contract';
 import type { NewMemory, StoreOutcome } from '../ports/storage-memories.ts';
 import type { OverQuota } from '../ports/storage-namespaces.ts';
@@ -51,7 +51,7 @@ export async function store(
 function acceptStore({ redactor }: Core, check: Check, request: StoreRequest): Redacted<StoreFields> {
   const accepted = acceptRequest(redactor, check, request);
   assertOwnerGiven(accepted.request as StoreFields);
-  return { ...accepted, request: withoutNulls(accepted.request) };
+  return { ...accepted, request: withoutNullFields(StoreRequest, accepted.request) as StoreFields };
 }
 
 /** Returns the memory for a valid request. Throws INVALID_REQUEST for times outside the supported years. */

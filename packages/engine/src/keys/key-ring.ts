@@ -81,9 +81,9 @@ export class KeyRing implements Keys {
     const id = randomBytes(ID_BYTES).toString('hex');
     const secret = randomBytes(SECRET_BYTES).toString('hex');
     const digest = getDigest(secret).toString('hex');
-    const { namespace, scope, name = '', user_id, agent_id } = request;
+    const { namespace, scope, name, user_id, agent_id } = request;
     const key = {
-      ...{ id, namespace, userId: user_id ?? '', agentId: agent_id ?? '', scope, name, digest },
+      ...{ id, namespace, userId: user_id ?? '', agentId: agent_id ?? '', scope, name: name ?? '', digest },
       createdAt: this.#clock.now(),
       expiresAt: toMsOrNull(request.expires_at, 'expires_at'),
       lastUsedAt: null,

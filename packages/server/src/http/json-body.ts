@@ -68,9 +68,10 @@ function isJsonLines(bytes: Buffer): boolean {
 
 const checkEmpty: Check = createCheck(Type.Object({}, { additionalProperties: false }), 'body');
 
-/** A hook for routes without a body: refuses any body except an empty body and `{}`. */
+/** A hook for routes without a body: refuses any body except an empty body, `null` and `{}`. */
 export function refuseBody(request: FastifyRequest, _reply: unknown, done: (error?: Error) => void): void {
-  const details = request.body === undefined ? [] : checkEmpty(request.body);
+  const hasBody = request.body !== undefined && request.body !== null;
+  const details = !hasBody ? [] : checkEmpty(request.body);
   const [first] = details;
   done(first && new MemoryError('INVALID_REQUEST', `this request takes no body: ${first.message}`, { details }));
 }

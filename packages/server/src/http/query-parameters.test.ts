@@ -9,7 +9,7 @@ describe('decodeQuery', () => {
     expect(decode('query=a+b%26c&top_k=5&min_score=0.25')).toEqual({ query: 'a b&c', top_k: 5, min_score: 0.25 });
   });
 
-  it.each(['5.0', '1e1', '+5', '%205', '05', '', 'five', '0x5', 'Infinity'])(
+  it.each(['5.0', '1e1', '+5', '%205', '05', 'five', '0x5', 'Infinity'])(
     'returns the invalid top_k=%s as text, so that validation can reject it',
     (text) => {
       expect(decode(`top_k=${text}`).top_k).toBeTypeOf('string');

@@ -5,25 +5,35 @@ import { decodeText } from '../text-values.ts';
 /** The two forms of a metadata filter, `metadata.room=1` and `metadata[room]=1`, and misspelled forms. */
 const METADATA_PARAMETER = /^metadata(?:$|\.(?<field>.*)$|\[(?<bracketed>.*)\]$|\[)/s;
 
+/** Parameters that limit a request to one user or agent: absent, the request would concern all users or agents. */
+const OWNERS: ReadonlySet<string> = new Set(['user_id', 'agent_id']);
+
 /**
  * Decodes a query string into values of the types in its schema. Only parameters of an array type may repeat; their
- * values become a list. `metadata.room=1` and `metadata[room]=1` become `metadata: {room: '1'}`. Unknown names are
- * included, so that the schema's check refuses them.
+ * values become a list. `metadata.room=1` and `metadata[room]=1` become `metadata: {room: '1'}`. A parameter with an
+ * empty value is absent, except `user_id` and `agent_id`. Unknown names are included, so that the schema's check
+ * refuses them.
  *
  * @param raw the percent-encoded text after the question mark
- * @throws MemoryError INVALID_REQUEST for broken percent-encoding, bytes that are not UTF-8, repeated parameters and
- *   metadata filters of another form
+ * @param refusesEmpty whether a parameter with an empty value is refused
+ * @throws MemoryError INVALID_REQUEST for broken percent-encoding, bytes that are not UTF-8, repeated parameters,
+ *   metadata filters of another form, and refused empty values
  */
-export function decodeQuery(schema: TSchema, raw: string): Record<string, unknown> {
+export function decodeQuery(
+  schema: TSchema,
+  raw: string,
+  { refusesEmpty = false }: { refusesEmpty?: boolean } = {},
+): Record<string, unknown> {
   const properties = new Map(Object.entries((schema as { properties?: Record<string, TSchema> }).properties ?? {}));
   const values = new Map<string, unknown>();
   const metadata = new Map<string, unknown>();
   for (const [name, text] of getPairs(raw)) {
     const parameter = properties.has('metadata') && METADATA_PARAMETER.exec(name);
-    if (parameter) {
-      const field = getMetadataField(name, parameter);
-      setOnce(metadata, field, text, `metadata.${field}`);
-    } else add(values, name, text, properties.get(name));
+    const field = parameter ? getMetadataField(name, parameter) : undefined;
+    const isEmpty = text === '' && (field !== undefined || properties.has(name));
+    if (isEmpty) assertMayBeEmpty(name, refusesEmpty);
+    else if (field !== undefined) setOnce(metadata, field, text, `metadata.${field}`);
+    else add(values, name, text, properties.get(name));
   }
   if (metadata.size > 0) values.set('metadata', Object.fromEntries(metadata));
   return Object.fromEntries(values);
@@ -59,6 +69,11 @@ function getMetadataField(name: string, { groups: { field, bracketed = '' } = {}
 function setOnce(target: Map<string, unknown>, key: string, value: unknown, name: string): void {
   if (target.has(key)) throw createParameterError(name, `${name} must be given once`);
   target.set(key, value);
+}
+
+function assertMayBeEmpty(name: string, refusesEmpty: boolean): void {
+  if (!refusesEmpty && !OWNERS.has(name)) return;
+  throw createParameterError(name, `${name} must not be empty; give it a value, or leave it out`);
 }
 
 function createParameterError(name: string, message: string): MemoryError {

@@ -22,13 +22,14 @@ const OWN_KEYS = Object.keys(CallMeta.properties);
 const check = createCheck(CallMeta, '_meta');
 
 /**
- * Reads the options of a call from its `_meta`.
+ * Reads the options of a call from its `_meta`. Null means that an option is absent.
  *
  * @throws MemoryError INVALID_REQUEST
  */
 export function callOptions(meta: Record<string, unknown> = {}): StoreOptions & WriteCondition {
   // Other keys are ignored: `_meta` also contains data of clients and other extensions.
-  const own = Object.fromEntries(OWN_KEYS.filter((key) => Object.hasOwn(meta, key)).map((key) => [key, meta[key]]));
+  const given = OWN_KEYS.filter((key) => Object.hasOwn(meta, key) && meta[key] !== null);
+  const own = Object.fromEntries(given.map((key) => [key, meta[key]]));
   assertValid(check, own);
   const { 'memoryd/idempotencyKey': idempotencyKey, 'memoryd/ifVersions': ifVersions } = own as Type.Static<
     typeof CallMeta

@@ -36,8 +36,13 @@ export class CheckedServer extends Server {
  * the type also covers schemas of other libraries.
  */
 interface RequestSchema {
-  shape: { params: { catch(refuse: (refused: { error: { issues: Issue[] } }) => never): unknown } };
+  shape: { params: ParamsSchema };
   extend(shape: { params: unknown }): unknown;
+}
+
+interface ParamsSchema {
+  catch(replace: (refused: { value: unknown }) => unknown): unknown;
+  safeParse(value: unknown): { success: true; data: unknown } | { success: false; error: { issues: Issue[] } };
 }
 
 /** A validation issue of a schema. */
@@ -60,13 +65,34 @@ const STRICT_SCHEMAS = new WeakMap<object, unknown>();
 function toStrictSchema<Schema extends AnyObjectSchema>(schema: Schema): Schema {
   if (!STRICT_SCHEMAS.has(schema)) {
     const request = schema as unknown as RequestSchema;
-    STRICT_SCHEMAS.set(schema, request.extend({ params: request.shape.params.catch(refuse) }));
+    const { params } = request.shape;
+    STRICT_SCHEMAS.set(schema, request.extend({ params: params.catch(({ value }) => parseNullable(params, value)) }));
   }
   return STRICT_SCHEMAS.get(schema) as Schema;
 }
 
-function refuse({ error }: { error: { issues: Issue[] } }): never {
-  throw protocolError(invalidRequest(error.issues.slice(0, MAX_REPORTED).map(toErrorDetail)));
+/**
+ * Parses parameters that the schema refuses as they are. Null means that a parameter is absent, and in a prompt, whose
+ * arguments are texts, that an argument is absent.
+ *
+ * @throws a protocol error for parameters that are invalid also without null
+ */
+function parseNullable(schema: ParamsSchema, params: unknown): unknown {
+  const given = isObject(params) ? dropNulls({ ...params, _meta: dropNulls(params._meta) }) : params;
+  const parsed = schema.safeParse(given);
+  if (parsed.success) return parsed.data;
+  const texts = schema.safeParse(isObject(given) ? { ...given, arguments: dropNulls(given.arguments) } : given);
+  if (texts.success) return texts.data;
+  throw protocolError(invalidRequest(parsed.error.issues.slice(0, MAX_REPORTED).map(toErrorDetail)));
+}
+
+function dropNulls(value: unknown): unknown {
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== null));
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function toErrorDetail(issue: Issue): ErrorDetail {

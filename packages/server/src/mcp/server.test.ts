@@ -160,12 +160,11 @@ describe('a request with invalid parameters', () => {
   const requests: { method: string; params?: object; expected: string }[] = [
     { method: 'tools/call', params: { name: 'stats', arguments: [] }, expected: NO_OBJECT },
     { method: 'tools/call', params: { name: 'stats', arguments: '{}' }, expected: NO_OBJECT },
-    { method: 'tools/call', params: { name: 'stats', arguments: null }, expected: NO_OBJECT },
     { method: 'tools/call', params: {}, expected: 'name must be a string' },
     { method: 'tools/call', params: { name: 7, arguments: 7 }, expected: 'name must be a string (and 1 more)' },
     { method: 'tools/call', expected: 'params must be a JSON object' },
     { method: 'tools/list', params: { cursor: 7 }, expected: 'cursor must be a string' },
-    { method: 'resources/list', params: { cursor: null }, expected: 'cursor must be a string' },
+    { method: 'resources/list', params: { cursor: false }, expected: 'cursor must be a string' },
     { method: 'resources/templates/list', params: { cursor: {} }, expected: 'cursor must be a string' },
     { method: 'resources/read', params: { uri: 7 }, expected: 'uri must be a string' },
     { method: 'prompts/list', params: { cursor: [] }, expected: 'cursor must be a string' },

@@ -57,7 +57,9 @@ export function httpPage({ paths }: OpenApiDocument): string {
 # The REST interface
 
 A running server shows the same reference at \`/docs\`, \`/redoc\` and \`/openapi.json\`. Bodies are JSON. All errors have the
-same shape, with an [error code](errors.md). Every response has the header \`X-Request-Id\`.
+same shape, with an [error code](errors.md). Null in an optional field of a body, and an empty query parameter, mean the same
+as leaving it out, except where null clears a value; \`user_id\`, \`agent_id\` and every parameter of \`DELETE\` and \`/export\`
+must not be empty. Every response has the header \`X-Request-Id\`.
 
 ${operations.join('\n\n')}
 `;
