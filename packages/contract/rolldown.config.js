@@ -13,7 +13,7 @@ const bundle = defineConfig({
 
 /** Modules without TypeBox, for packages and pages that must stay small. */
 const standalone = defineConfig({
-  input: { scoped: 'dist/scoped.js', 'score-words': 'dist/score-words.js' },
+  input: { scoped: 'dist/scoped.js', 'score-words': 'dist/score-words.js', 'time-zone': 'dist/time-zone.js' },
   platform: 'neutral',
   output: { dir: 'dist/scoped', format: 'esm', cleanDir: true },
 });

@@ -27,6 +27,7 @@ export * from './stats.ts';
 export * from './store.ts';
 export * from './store-batch.ts';
 export * from './time.ts';
+export * from './time-zone.ts';
 export * from './update.ts';
 export * from './users.ts';
 export * from './validate.ts';

@@ -2,10 +2,8 @@ import { Content, Count, MemoryId, memoryId, requestTime, SessionIdOrNull, Tags,
 import { filterFields } from './filter.ts';
 import { DEFAULTS, LIMITS } from './limits.ts';
 import { ownerFields } from './scope.ts';
+import { TIME_ZONE_MUST } from './time-zone.ts';
 import Type from './typebox.ts';
-
-/** Rule for a time zone; completes "timezone must …". */
-export const TIME_ZONE_MUST = 'be an IANA time zone name, such as Europe/Berlin or UTC';
 
 export const RecallRequest = Type.Object(
   {

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { TIME_ZONE_MUST } from '@memoryd/contract';
+import { getCanonicalTimeZone, TIME_ZONE_MUST } from '@memoryd/contract';
 import { Type } from '@memoryd/contract/typebox';
 import {
   ENGINE_DEFAULTS,
@@ -255,7 +255,7 @@ export const SettingsSchema = Type.Object(
         description: 'Time zone (IANA name) for dates such as "yesterday" in queries without a `timezone`.',
         'x-must': TIME_ZONE_MUST,
       }),
-      isTimeZone,
+      (text) => getCanonicalTimeZone(text) !== undefined,
     ),
     consolidationIntervalSeconds: engineNumber(
       'consolidationIntervalSeconds',
@@ -372,15 +372,6 @@ function isOrigin(text: string): boolean {
   if (text.includes('*')) return text === '*';
   if (/^https?:/.test(text)) return URL.canParse(text) && new URL(text).origin === text;
   return /^[a-z][a-z0-9+.-]*:\/\/[^/\s]+$/.test(text);
-}
-
-function isTimeZone(text: string): boolean {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: text });
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Values of all settings, before the database settings are combined. */

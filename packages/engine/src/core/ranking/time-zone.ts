@@ -1,4 +1,5 @@
 import { tzOffset } from '@date-fns/tz/tzOffset';
+import { getCanonicalTimeZone } from '@memoryd/contract/time-zone';
 import { LRUCache } from 'lru-cache';
 
 /**
@@ -11,13 +12,9 @@ const known = new LRUCache<string, string>({ max: 1000 });
 export function findTimeZone(name: string): string | undefined {
   const before = known.get(name);
   if (before !== undefined) return before;
-  try {
-    const zone = new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone;
-    known.set(name, zone);
-    return zone;
-  } catch {
-    return undefined;
-  }
+  const zone = getCanonicalTimeZone(name);
+  if (zone !== undefined) known.set(name, zone);
+  return zone;
 }
 
 /** Returns the offset of a known zone from UTC, in minutes, at a time in milliseconds since 1970. */
