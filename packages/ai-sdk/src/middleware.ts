@@ -7,12 +7,12 @@ import {
   recallForPrompt,
   type UserScope,
 } from '@memoryd/client/session';
-import type { MemoryApi, RecallResult } from '@memoryd/contract';
+import { createTimeZone, type MemoryApi, type RecallResult } from '@memoryd/contract';
 import type { LanguageModelMiddleware } from 'ai';
 import { withSignal } from './abort.ts';
 import { getDigest } from './digest.ts';
 import { getText, hasToolCall, TextCollector } from './model-output.ts';
-import { addMemories, type CallOptions, formatMemory, getMessageTexts, PREFACE } from './prompt.ts';
+import { addMemories, type CallOptions, formatMemories, formatMemory, getMessageTexts } from './prompt.ts';
 import { storeTurn } from './turns.ts';
 
 export interface MemoryMiddlewareOptions
@@ -65,7 +65,10 @@ export function memoryMiddleware(api: MemoryApi, options: MemoryMiddlewareOption
   const { userId, agentId, sessionId, tokens = 1000, timeoutMs, onError, recall = {} } = options;
   const countTokens = options.countTokens ?? estimateTokens;
   // The middleware makes no reads of transcripts, so the operation is `recall` or `store`.
-  const agent = new AgentMemory(api, { userId, agentId, timeoutMs, onError: onError as AgentMemoryOptions['onError'] });
+  const agent = new AgentMemory(api, {
+    ...{ userId, agentId, timeoutMs, onError: onError as AgentMemoryOptions['onError'] },
+  });
+  const zone = createTimeZone('UTC');
 
   function recallFor({ prompt }: CallOptions): Promise<RecallResult[] | undefined> {
     const { last, all } = getMessageTexts(prompt);
@@ -74,9 +77,9 @@ export function memoryMiddleware(api: MemoryApi, options: MemoryMiddlewareOption
       userId: null,
       recall,
       knownTexts: all,
-      tokens: tokens - countTokens(PREFACE),
+      tokens: tokens - countTokens(formatMemories([], zone)),
       countTokens,
-      getLine: formatMemory,
+      getLine: (memory: RecallResult) => formatMemory(memory, zone),
       // One token for the line terminator of each memory.
       tokensPerItem: 1,
     };
@@ -115,7 +118,7 @@ export function memoryMiddleware(api: MemoryApi, options: MemoryMiddlewareOption
     specificationVersion: 'v3',
     async transformParams({ params }) {
       const memories = await withSignal(getMemories(params), params.abortSignal);
-      return memories ? { ...params, prompt: addMemories(params.prompt, memories) } : params;
+      return memories ? { ...params, prompt: addMemories(params.prompt, memories, zone) } : params;
     },
     async wrapGenerate({ doGenerate, params }) {
       const result = await doGenerate();

@@ -1,6 +1,6 @@
 import { AgentMemory, type AgentMemoryOptions, type UserScope } from '@memoryd/client/session';
-import type { MemoryApi } from '@memoryd/contract';
-import { type Tool as MemoryTool, MODEL_TOOLS, toModelError } from '@memoryd/contract/tools';
+import { createTimeZone, type MemoryApi } from '@memoryd/contract';
+import { type Tool as MemoryTool, MODEL_TOOLS, toModelError, type View } from '@memoryd/contract/tools';
 import { jsonSchema, type Tool } from 'ai';
 import { withSignal } from './abort.ts';
 
@@ -25,17 +25,23 @@ export interface MemoryToolsOptions extends UserScope, Pick<AgentMemoryOptions, 
  * @throws TypeError if `userId` is missing, and RangeError for an invalid `timeoutMs`
  */
 export function memoryTools(api: MemoryApi, options: MemoryToolsOptions): MemoryTools {
-  const memory = new AgentMemory(api, options).getToolApi();
+  const agent = new AgentMemory(api, options);
+  const memory = agent.getToolApi();
+  const view = { zone: createTimeZone('UTC') };
   const { recall, store, update, forget } = MODEL_TOOLS;
   return {
-    recall: toAiTool(recall, memory),
-    store: toAiTool(store, memory),
-    update: toAiTool(update, memory),
-    forget: toAiTool(forget, memory),
+    recall: toAiTool(recall, memory, view),
+    store: toAiTool(store, memory, view),
+    update: toAiTool(update, memory, view),
+    forget: toAiTool(forget, memory, view),
   };
 }
 
-function toAiTool<Args, Result>(source: MemoryTool<string, Args, Result>, memory: MemoryApi): Tool<Args, Result> {
+function toAiTool<Args, Result>(
+  source: MemoryTool<string, Args, Result>,
+  memory: MemoryApi,
+  view: View,
+): Tool<Args, Result> {
   const aiTool: Tool<unknown, unknown> = {
     title: source.title,
     description: source.description,
@@ -51,7 +57,7 @@ function toAiTool<Args, Result>(source: MemoryTool<string, Args, Result>, memory
         throw toModelError(error);
       }
     },
-    toModelOutput: ({ output }) => ({ type: 'text', value: source.text(output as Result) }),
+    toModelOutput: ({ output }) => ({ type: 'text', value: source.text(output as Result, view) }),
   };
   return aiTool as Tool<Args, Result>;
 }

@@ -1,7 +1,7 @@
 import { type DynamicStructuredTool, tool } from '@langchain/core/tools';
 import { AgentMemory, type AgentMemoryOptions, type UserScope } from '@memoryd/client/session';
-import type { MemoryApi } from '@memoryd/contract';
-import { MODEL_TOOLS, type Tool, toModelError } from '@memoryd/contract/tools';
+import { createTimeZone, type MemoryApi } from '@memoryd/contract';
+import { MODEL_TOOLS, type Tool, toModelError, type View } from '@memoryd/contract/tools';
 
 /** The user of the tools, and the timeout of a call. */
 export interface MemoryToolsOptions extends UserScope, Pick<AgentMemoryOptions, 'timeoutMs'> {}
@@ -18,18 +18,20 @@ export interface MemoryToolsOptions extends UserScope, Pick<AgentMemoryOptions, 
  * @throws TypeError if `userId` is missing, and RangeError for an invalid `timeoutMs`
  */
 export function memoryTools(api: MemoryApi, options: MemoryToolsOptions): DynamicStructuredTool[] {
-  const memory = new AgentMemory(api, options).getToolApi();
-  return Object.values(MODEL_TOOLS).map((source: Tool) => toLangChainTool(source, memory));
+  const agent = new AgentMemory(api, options);
+  const memory = agent.getToolApi();
+  const view = { zone: createTimeZone('UTC') };
+  return Object.values(MODEL_TOOLS).map((source: Tool) => toLangChainTool(source, memory, view));
 }
 
-function toLangChainTool(source: Tool, memory: MemoryApi): DynamicStructuredTool {
+function toLangChainTool(source: Tool, memory: MemoryApi, view: View): DynamicStructuredTool {
   const { name, description, input } = source;
   return tool(
     async (args: unknown, { signal }: { signal?: AbortSignal } = {}) => {
       try {
         source.check(args);
         const result = await source.call(memory, args, signal ? { signal } : {});
-        return [source.text(result), result];
+        return [source.text(result, view), result];
       } catch (error) {
         throw toModelError(error);
       }

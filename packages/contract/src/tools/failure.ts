@@ -1,5 +1,6 @@
 import type { ErrorBody } from '../error-body.ts';
 import { ERRORS, type ErrorCode } from '../error-codes.ts';
+import { toLine } from './listing.ts';
 
 /** Advice for the model, by error code. */
 const NEXT_STEP: Record<ErrorCode, string> = {
@@ -17,10 +18,10 @@ const NEXT_STEP: Record<ErrorCode, string> = {
   UNAVAILABLE: 'Wait a few seconds and call again.',
 };
 
-/** Formats an error for a model: the code, the problems, and the next step. */
+/** Formats an error for a model on one line: the code, the problems, and the next step. */
 export function failureText({ code, message, details = [] }: ErrorBody): string {
   const lines = details.length > 1 ? details.map((detail) => detail.message) : [message];
-  return `${code}: ${lines.join('; ')}. ${NEXT_STEP[code]}`;
+  return `${code}: ${toLine(lines.join('; '))}. ${NEXT_STEP[code]}`;
 }
 
 /**

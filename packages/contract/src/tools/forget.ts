@@ -3,6 +3,7 @@ import { ForgetResponse } from '../forget.ts';
 import { formatCount } from '../format-count.ts';
 import Type from '../typebox.ts';
 import { firstThatFit } from './bounded.ts';
+import { formatId } from './listing.ts';
 import { tool } from './tool.ts';
 
 const ForgetArguments = Type.Object({ memory_id: memoryId('The memory to forget.') }, { additionalProperties: false });
@@ -29,8 +30,9 @@ export const forget = tool({
     };
   },
   text({ id, also_forgotten = [], remaining_duplicates: remaining = [] }) {
+    const name = formatId(id);
     const others = formatCount(also_forgotten.length, 'other that held its text', 'others that held its text');
-    const forgot = also_forgotten.length === 0 ? `Forgot ${id}.` : `Forgot ${id}, and ${others}.`;
-    return remaining.length === 0 ? forgot : `${forgot} Its text is still in ${remaining.join(', ')}.`;
+    const forgot = also_forgotten.length === 0 ? `Forgot ${name}.` : `Forgot ${name}, and ${others}.`;
+    return remaining.length === 0 ? forgot : `${forgot} Its text is still in ${remaining.map(formatId).join(', ')}.`;
   },
 });

@@ -1,5 +1,13 @@
 export { firstThatFit, sessionPage } from './bounded.ts';
 export { failureText, isMemoryError, toModelError } from './failure.ts';
-export { resultsText } from './texts.ts';
+export {
+  formatEntry,
+  formatLabel,
+  formatListing,
+  formatResults,
+  formatTime,
+  toLine,
+  type View,
+} from './listing.ts';
 export type { Tool, ToolCall } from './tool.ts';
 export { MODEL_TOOLS, TOOLS } from './tools.ts';

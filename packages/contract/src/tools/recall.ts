@@ -1,7 +1,7 @@
 import { formatCount } from '../format-count.ts';
 import { RecallRequest, RecallResponse } from '../recall.ts';
 import { firstThatFit } from './bounded.ts';
-import { resultsText } from './texts.ts';
+import { formatResults } from './listing.ts';
 import { tool } from './tool.ts';
 
 const DESCRIPTION = `Searches the memories for what answers a question, by meaning and by words, best first. Recall at
@@ -26,9 +26,9 @@ export const recall = tool({
     if (results.length === response.results.length) return response;
     return { results, total: results.length, truncated: true };
   },
-  text({ results, truncated }, wholeAt) {
+  text({ results, truncated }, view) {
     if (results.length === 0) return 'No memory answers this. Other words, or fewer filters, may find one.';
-    const found = `${formatCount(results.length, 'memory', 'memories')}, best first:\n\n${resultsText(results, wholeAt)}`;
-    return truncated ? `${found}\n\nThere are more, but the answer would be too long.` : found;
+    const found = formatResults(`${formatCount(results.length, 'memory', 'memories')}, best first`, results, view);
+    return truncated ? `${found}\nThere are more, but the answer would be too long.` : found;
   },
 });

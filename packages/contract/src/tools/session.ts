@@ -1,7 +1,7 @@
 import { formatCount } from '../format-count.ts';
 import { SessionRequest, SessionResponse } from '../session.ts';
 import { sessionPage } from './bounded.ts';
-import { memoryText } from './texts.ts';
+import { formatId, formatLabel, formatListing, formatMemory, formatTime } from './listing.ts';
 import { tool } from './tool.ts';
 
 const DESCRIPTION = `Reads a session, such as a conversation or a project, from its beginning: every memory that was
@@ -18,14 +18,15 @@ export const session = tool({
   input: SessionRequest,
   output: SessionResponse,
   call: (api, args) => sessionPage(api, args),
-  text({ session_id, memories, total, next_cursor }, wholeAt) {
-    if (total === 0) return `Session ${session_id} is empty.`;
-    const texts = memories.map((memory) => memoryText([memory.created_at], memory, wholeAt));
-    const more = next_cursor === undefined ? [] : [`There are more: call again with cursor ${next_cursor}`];
-    return [
-      `${memories.length} of ${formatCount(total, 'memory', 'memories')} of session ${session_id}:`,
-      ...texts,
-      ...more,
-    ].join('\n\n');
+  text({ session_id, memories, total, next_cursor }, view) {
+    if (total === 0) return `Session ${formatLabel(session_id)} is empty.`;
+    const entries = memories.map((memory) =>
+      formatMemory([`- id ${formatId(memory.id)}`, formatTime(memory.created_at, view.zone)], memory, view),
+    );
+    const count = `${memories.length} of ${formatCount(total, 'memory', 'memories')}`;
+    const page = formatListing(`${count} of session ${formatLabel(session_id)}, oldest first`, entries, view.zone);
+    return next_cursor === undefined
+      ? page
+      : `${page}\nThere are more: call again with cursor ${formatId(next_cursor)}`;
   },
 });

@@ -1,5 +1,6 @@
 import { StatsResponse } from '../stats.ts';
 import Type from '../typebox.ts';
+import { formatTime } from './listing.ts';
 import { tool } from './tool.ts';
 
 export const stats = tool({
@@ -13,8 +14,8 @@ export const stats = tool({
   input: Type.Object({}, { additionalProperties: false }),
   output: StatsResponse,
   call: (api) => api.stats(),
-  text: (stats) =>
+  text: (stats, { zone }) =>
     `${stats.working_count} working, ${stats.episodic_count} episodic and ${stats.semantic_count} semantic memories; ` +
     `${stats.db_size_mb} MB; ${stats.pending_embeddings} waiting for embeddings; ` +
-    `last consolidated: ${stats.last_sleep_at ?? 'never'}.`,
+    `last consolidated: ${stats.last_sleep_at ? `${formatTime(stats.last_sleep_at, zone)} ${zone.name}` : 'never'}.`,
 });

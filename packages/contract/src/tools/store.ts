@@ -1,4 +1,5 @@
 import { StoreRequest, StoreResponse } from '../store.ts';
+import { formatId } from './listing.ts';
 import { tool } from './tool.ts';
 
 const DESCRIPTION = `Keeps one memory for later conversations. Store what will still matter then: facts about people
@@ -18,5 +19,5 @@ export const store = tool({
   input: StoreRequest,
   output: StoreResponse,
   call: (api, args, options) => api.store(args, options),
-  text: ({ id }) => `Stored. Its id is ${id}.`,
+  text: ({ id }) => `Stored. Its id is ${formatId(id)}.`,
 });

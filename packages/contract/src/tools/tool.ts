@@ -3,7 +3,7 @@ import type { MemoryApi, StoreOptions, WriteCondition } from '../api.ts';
 import { withNullFields, withoutNullFields } from '../nulls.ts';
 import Type, { type TObject, type TSchemaOptions } from '../typebox.ts';
 import { assertValid, createCheck } from '../validate.ts';
-import type { WholeAt } from './texts.ts';
+import type { View } from './listing.ts';
 
 /** Reports the progress of a call. `done` never decreases; `message` describes the current step. */
 export type Progress = (done: number, message: string) => Promise<void>;
@@ -54,12 +54,8 @@ export interface Tool<Name extends string = string, Args = unknown, Result = unk
    * a single item. Throws the errors of the method.
    */
   call(api: MemoryApi, args: Args, call?: ToolCall): Promise<Result>;
-  /**
-   * Formats a result as text for a model.
-   *
-   * @param wholeAt where the full text of truncated contents can be read; nothing is truncated if absent
-   */
-  text(result: Result, wholeAt?: WholeAt): string;
+  /** Formats a result as text for a model. */
+  text(result: Result, view: View): string;
 }
 
 /** Definition of a tool, with TypeBox schemas for its arguments and its result. */

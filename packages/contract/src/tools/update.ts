@@ -1,6 +1,7 @@
 import { memoryId } from '../field.ts';
 import Type from '../typebox.ts';
 import { UpdateRequest, UpdateResponse } from '../update.ts';
+import { formatId } from './listing.ts';
 import { tool } from './tool.ts';
 
 const UpdateArguments = Type.Object(
@@ -26,5 +27,5 @@ export const update = tool({
   input: UpdateArguments,
   output: UpdateResponse,
   call: (api, { memory_id, ...change }, options) => api.update(memory_id, change, options),
-  text: ({ id }) => `Changed ${id}.`,
+  text: ({ id }) => `Changed ${formatId(id)}.`,
 });

@@ -6,7 +6,7 @@ import {
   MemoryError,
   type SessionSummary,
 } from '@memoryd/contract';
-import { sessionPage } from '@memoryd/contract/tools';
+import { sessionPage, toLine } from '@memoryd/contract/tools';
 import type { ListResourcesResult, ReadResourceResult, ResourceTemplate } from '@modelcontextprotocol/sdk/types.js';
 import { MEMORY_URI_TEMPLATE, parseTarget, SESSION_URI_TEMPLATE, sessionUri } from './uris.ts';
 
@@ -60,8 +60,8 @@ export async function listSessions(api: MemoryApi, cursor: string | undefined): 
   return {
     resources: page.map((session) => ({
       uri: sessionUri(session.session_id),
-      name: session.session_id,
-      title: `Session ${session.session_id}`,
+      name: toLine(session.session_id),
+      title: `Session ${toLine(session.session_id)}`,
       description: `${formatCount(session.total, 'memory', 'memories')}, ${session.first_at} to ${session.last_at}`,
       mimeType: JSON_TYPE,
       annotations: { lastModified: session.last_at },

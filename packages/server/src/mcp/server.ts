@@ -1,5 +1,5 @@
-import { covers, MemoryError } from '@memoryd/contract';
-import type { ToolCall } from '@memoryd/contract/tools';
+import { covers, createTimeZone, MemoryError } from '@memoryd/contract';
+import type { ToolCall, View } from '@memoryd/contract/tools';
 import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import type { RequestHandlerExtra } from '@modelcontextprotocol/sdk/shared/protocol.js';
 import {
@@ -23,6 +23,7 @@ import { failedCall, ProtocolError, protocolError, toMemoryError } from './failu
 import { CONTEXT_PROMPT, contextPrompt } from './prompts.ts';
 import { listSessions, RESOURCE_TEMPLATES, readResource } from './resources.ts';
 import { type HeavyKind, MCP_TOOLS, type McpTool } from './tools.ts';
+import { memoryUri } from './uris.ts';
 
 export interface McpOptions {
   /** The version that the server reports. */
@@ -46,6 +47,8 @@ export interface McpOptions {
   /** Whether the client receives log records and may choose their level. */
   logging?: boolean;
 }
+
+const VIEW: View = { zone: createTimeZone('UTC'), wholeAt: memoryUri };
 
 const INSTRUCTIONS = `memoryd remembers across conversations. Recall before you start on a task and whenever the user
 speaks of something from before; store what will matter later, each fact on its own, with names and dates; correct what
@@ -85,7 +88,10 @@ function serveTools(server: Server, caller: McpCaller, options: McpOptions): voi
     try {
       if (!covers(caller.scope, tool.scope)) throw createScopeError(tool, caller);
       const result = await withSlot(tool.heavy, extra, options, () =>
-        tool.run(caller.api, params.arguments ?? {}, getCall(extra), options.maxArgumentBytes),
+        tool.run(caller.api, params.arguments ?? {}, getCall(extra), {
+          maxBytes: options.maxArgumentBytes,
+          view: VIEW,
+        }),
       );
       return { structuredContent: result.structured, content: [{ type: 'text', text: result.text }] };
     } catch (thrown) {
@@ -155,7 +161,7 @@ function servePrompts(server: Server, { api }: McpCaller, options: McpOptions): 
     if (name !== CONTEXT_PROMPT.name) {
       throw new ProtocolError(JsonRpcCode.InvalidParams, `unknown prompt: ${name}; use a prompt of prompts/list`);
     }
-    return withSlot('recall', extra, options, () => contextPrompt(api, given)).catch((thrown) => {
+    return withSlot('recall', extra, options, () => contextPrompt(api, given, VIEW)).catch((thrown) => {
       throw protocolError(toCallerError(thrown, 'prompts/get', options));
     });
   });

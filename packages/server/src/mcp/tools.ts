@@ -1,7 +1,6 @@
 import { type MemoryApi, MemoryError, type Scope } from '@memoryd/contract';
-import { TOOLS, type Tool, type ToolCall } from '@memoryd/contract/tools';
+import { TOOLS, type Tool, type ToolCall, type View } from '@memoryd/contract/tools';
 import type { Tool as ListedTool } from '@modelcontextprotocol/sdk/types.js';
-import { memoryUri } from './uris.ts';
 
 /** Kinds of work with limited concurrency. */
 export type HeavyKind = 'list' | 'recall' | 'consolidation';
@@ -27,7 +26,7 @@ export interface McpTool {
     api: MemoryApi,
     args: unknown,
     call: ToolCall,
-    maxBytes: number,
+    options: { maxBytes: number; view: View },
   ): Promise<{ structured: Record<string, unknown>; text: string }>;
 }
 
@@ -53,7 +52,7 @@ function toMcpTool(tool: Tool): McpTool {
       inputSchema: input,
       outputSchema: output,
     },
-    async run(api, args, call, maxBytes) {
+    async run(api, args, call, { maxBytes, view }) {
       // Checked before JSON.stringify, which would overflow the stack on deeply nested arguments.
       tool.check(args);
       if (Buffer.byteLength(JSON.stringify(args)) > maxBytes) {
@@ -61,7 +60,7 @@ function toMcpTool(tool: Tool): McpTool {
         throw new MemoryError('PAYLOAD_TOO_LARGE', message);
       }
       const result = await tool.call(api, args, call);
-      return { structured: result as Record<string, unknown>, text: tool.text(result, memoryUri) };
+      return { structured: result as Record<string, unknown>, text: tool.text(result, view) };
     },
   };
 }
