@@ -17,7 +17,7 @@ import { storeTurn } from './turns.ts';
 
 export interface MemoryMiddlewareOptions
   extends Pick<PromptRecallOptions, 'countTokens' | 'recall'>,
-    Pick<AgentMemoryOptions, 'timeoutMs'>,
+    Pick<AgentMemoryOptions, 'timeoutMs' | 'timezone'>,
     UserScope {
   /** Id of the session in which the conversation is stored. */
   sessionId: string;
@@ -43,7 +43,7 @@ export interface MemoryMiddleware extends LanguageModelMiddleware {
  * Creates middleware that gives a language model the memory of one user.
  *
  * Before a model call, the middleware recalls memories for the last user message, from all sessions of the user unless
- * `recall` has a filter. The memories are added to the beginning of that message, within the token budget and without
+ * `recall` has a filter. The memories are added to the beginning of that message, with times in `timezone`, within the token budget and without
  * texts that the prompt already contains. All steps and retries of a turn use one recall. After the call, the
  * middleware stores the user messages since the last answer, and the text of the answer, as messages of the session. In
  * a call with several tool steps, each message is stored once.
@@ -57,18 +57,18 @@ export interface MemoryMiddleware extends LanguageModelMiddleware {
  * memory, and the oldest are refused. The recall is tried once, within `timeoutMs`. After a failure, models are called
  * without memories for 30 seconds.
  *
- * @throws TypeError if `userId` is missing, and RangeError for an invalid `timeoutMs`
+ * @throws TypeError if `userId` is missing, and RangeError for an invalid `timeoutMs` or `timezone`
  * @example
  * wrapLanguageModel({ model, middleware: memoryMiddleware(memory, { userId, sessionId }) });
  */
 export function memoryMiddleware(api: MemoryApi, options: MemoryMiddlewareOptions): MemoryMiddleware {
-  const { userId, agentId, sessionId, tokens = 1000, timeoutMs, onError, recall = {} } = options;
+  const { userId, agentId, sessionId, tokens = 1000, timeoutMs, timezone, onError, recall = {} } = options;
   const countTokens = options.countTokens ?? estimateTokens;
   // The middleware makes no reads of transcripts, so the operation is `recall` or `store`.
   const agent = new AgentMemory(api, {
-    ...{ userId, agentId, timeoutMs, onError: onError as AgentMemoryOptions['onError'] },
+    ...{ userId, agentId, timeoutMs, timezone, onError: onError as AgentMemoryOptions['onError'] },
   });
-  const zone = createTimeZone('UTC');
+  const zone = createTimeZone(agent.timezone);
 
   function recallFor({ prompt }: CallOptions): Promise<RecallResult[] | undefined> {
     const { last, all } = getMessageTexts(prompt);
@@ -88,7 +88,7 @@ export function memoryMiddleware(api: MemoryApi, options: MemoryMiddlewareOption
 
   /** Identifies the last user message by the session and the messages up to it. */
   function getMessageId({ prompt }: CallOptions): Promise<string> {
-    return getDigest([sessionId, tokens, recall, getMessageTexts(prompt).asked]);
+    return getDigest([sessionId, tokens, zone.name, recall, getMessageTexts(prompt).asked]);
   }
 
   /** Returns the memories for the last user message; undefined if the recall failed. Never rejects. */

@@ -10,24 +10,24 @@ type ToAiTool<Source> = Source extends MemoryTool<string, infer Args, infer Resu
 /** The tools of `memoryTools`, by the names that the model sees. */
 export type MemoryTools = { [Name in keyof ModelTools]: ToAiTool<ModelTools[Name]> };
 
-/** The user of the tools, and the timeout of a call. */
-export interface MemoryToolsOptions extends UserScope, Pick<AgentMemoryOptions, 'timeoutMs'> {}
+/** The user of the tools, the timeout of a call, and the time zone of the user. */
+export interface MemoryToolsOptions extends UserScope, Pick<AgentMemoryOptions, 'timeoutMs' | 'timezone'> {}
 
 /**
  * Creates AI SDK tools for the memories of one user: `recall`, `store`, `update` and `forget`. A tool returns the
- * response of the `MemoryApi`, and the model reads the response as text. An error becomes a tool error: the message
+ * response of the `MemoryApi`, and the model reads the response as text, with times in `timezone`. An error becomes a tool error: the message
  * tells the model what to do, and the cause is the `MemoryError`. No tool has a user argument, so a model cannot access
  * other users.
  *
  * A call is tried once, a recall within `timeoutMs` and a write within 5 more seconds. After a failure of the service,
  * the tools fail at once for 30 seconds.
  *
- * @throws TypeError if `userId` is missing, and RangeError for an invalid `timeoutMs`
+ * @throws TypeError if `userId` is missing, and RangeError for an invalid `timeoutMs` or `timezone`
  */
 export function memoryTools(api: MemoryApi, options: MemoryToolsOptions): MemoryTools {
   const agent = new AgentMemory(api, options);
   const memory = agent.getToolApi();
-  const view = { zone: createTimeZone('UTC') };
+  const view = { zone: createTimeZone(agent.timezone) };
   const { recall, store, update, forget } = MODEL_TOOLS;
   return {
     recall: toAiTool(recall, memory, view),

@@ -68,6 +68,22 @@ function sessionTests(getMemory: () => Parameters<typeof session>[0]): void {
     });
   });
 
+  it('resolves dates of the query in the time zone of the user', async () => {
+    const tags = ['birds'];
+    await getMemory().store({ content: 'The twite slept', created_at: '2026-11-26T20:00:00Z', tags });
+    await getMemory().store({ content: 'The twite sang', created_at: '2026-11-27T20:00:00Z', tags });
+    const recall = { tag: tags, asked_at: '2026-11-28T05:00:00Z', top_k: 1 };
+    const getBest = async (options: Partial<SessionOptions>) =>
+      kinds(await newSession({ recall, ...options }).context('What did the twite do yesterday?', { tokens: 1000 }));
+    expect(await getBest({ timezone: 'America/Los_Angeles' })).toEqual(['recalled: The twite slept']);
+    expect(await getBest({ timezone: 'UTC' })).toEqual(['recalled: The twite sang']);
+    const inUtc = { ...recall, timezone: 'UTC' };
+    expect(await getBest({ timezone: 'America/Los_Angeles', recall: inUtc })).toEqual(['recalled: The twite sang']);
+    expect(() => newSession({ timezone: 'Mars/Olympus' })).toThrow(
+      new RangeError('timezone must be an IANA time zone name, such as Europe/Berlin or UTC'),
+    );
+  });
+
   it('recalls memories from other conversations, in chronological order', async () => {
     const earlier = newSession();
     await store(earlier, [said('user', 'My kestrel is called Falstaff')]);

@@ -1,5 +1,5 @@
 // Makes the published package independent of @memoryd/contract: writes the contract's types in plain TypeScript to
-// dist/contract.d.ts, generated from its schemas and interfaces; copies scoped.js; and rewrites imports to these files.
+// dist/contract.d.ts, generated from its schemas and interfaces; copies its standalone modules; and rewrites imports to these files.
 import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
@@ -67,12 +67,16 @@ const api = readFileSync(`${contractDist}api.d.ts`, 'utf8').replace(/^(import .*
 const text = [...types, `export type ErrorCode = ${codes.join(' | ')};\n`, api].join('\n');
 writeFileSync(`${dist}contract.d.ts`, text);
 
-copyFileSync(fileURLToPath(import.meta.resolve('@memoryd/contract/scoped')), `${dist}scoped.js`);
+/** Modules of the contract that the client needs at run time. They have no imports. */
+const STANDALONE = ['scoped', 'time-zone'];
+for (const name of STANDALONE)
+  copyFileSync(fileURLToPath(import.meta.resolve(`@memoryd/contract/${name}`)), `${dist}${name}.js`);
 
 for (const name of readdirSync(dist).filter((entry) => /\.(d\.ts|js)$/.test(entry))) {
   const before = readFileSync(dist + name, 'utf8');
-  const after = before
-    .replaceAll("'@memoryd/contract'", "'./contract.js'")
-    .replaceAll("'@memoryd/contract/scoped'", "'./scoped.js'");
+  const after = STANDALONE.reduce(
+    (code, module) => code.replaceAll(`'@memoryd/contract/${module}'`, `'./${module}.js'`),
+    before.replaceAll("'@memoryd/contract'", "'./contract.js'"),
+  );
   if (after !== before) writeFileSync(dist + name, after);
 }

@@ -1,12 +1,14 @@
 import type {
   MemoryApi,
   MemoryScope,
+  RecallRequest,
   SessionMemory,
   StoreOptions,
   StoreRequest,
   StoreResponse,
 } from '@memoryd/contract';
 import { getOrigin } from '@memoryd/contract/scoped';
+import { createTimeZone } from '@memoryd/contract/time-zone';
 import { Circuit } from './circuit.ts';
 import type { MemoryClient } from './client.ts';
 import { isRequestError } from './failure.ts';
@@ -38,6 +40,11 @@ export interface AgentMemoryOptions {
    * After a failure of the service, the operation is left out for 30 seconds.
    */
   timeoutMs?: number | undefined;
+  /**
+   * Time zone of the user, an IANA name such as `Europe/Berlin`. Recalls resolve words such as "yesterday" in this zone,
+   * and models read times in it. Defaults to the time zone of the process.
+   */
+  timezone?: string | undefined;
   /**
    * Receives the first error of an outage, for each operation, and the errors of memories that could not be stored.
    * Defaults to `console.warn`.
@@ -83,20 +90,24 @@ export async function flushStores(api: MemoryApi, { timeoutMs = DEFAULT_FLUSH_TI
  * Objects for the same API share failures and waiting stores.
  */
 export class AgentMemory {
+  /** Name of the time zone of the user. */
+  readonly timezone: string;
   readonly #memory: MemoryApi;
   readonly #service: Service;
   readonly #timeoutMs: number;
   readonly #onError: NonNullable<AgentMemoryOptions['onError']>;
   readonly #scope: MemoryScope;
 
-  /** @throws TypeError if `userId` is missing, and RangeError for an invalid `timeoutMs` */
+  /** @throws TypeError if `userId` is missing, and RangeError for an invalid `timeoutMs` or `timezone` */
   constructor(api: MemoryApi, options: AgentMemoryOptions & UserScope) {
-    this.#memory = scopeToUser(api, options);
+    const memory = scopeToUser(api, options);
     const { timeoutMs = DEFAULT_TIMEOUT_MS, onError = warn } = options;
     if (!(timeoutMs >= 1 && timeoutMs <= MAX_TIMEOUT_MS)) {
       throw new RangeError(`timeoutMs must be a number of ms from 1 to ${MAX_TIMEOUT_MS}`);
     }
-    const origin = getOrigin(this.#memory);
+    this.timezone = createTimeZone(options.timezone).name;
+    this.#memory = withTimeZone(memory, this.timezone);
+    const origin = getOrigin(memory);
     this.#scope = origin.scope;
     this.#service = getService(origin.api);
     this.#timeoutMs = timeoutMs;
@@ -269,6 +280,14 @@ async function callOnce<T>(memory: MemoryApi, timeoutMs: number, call: (memory: 
     return error;
   };
   return withTimeout(timeoutMs, call(withCallOptions(memory, { retries: 0, signal: controller.signal })), createError);
+}
+
+/** Adds a time zone to recalls without one. */
+function withTimeZone(memory: MemoryApi, timezone: string): MemoryApi {
+  const { recall, ...others } = withScope(memory);
+  const toRequest = (request: RecallRequest) => ({ ...request, timezone: request.timezone ?? timezone });
+  // Forwards the options of `MemoryClient`, which `MemoryApi` does not have.
+  return { ...others, recall: (request, ...options: []) => recall(toRequest(request), ...options) };
 }
 
 /** Adds options to all calls with which an agent reads and stores. APIs other than `MemoryClient` ignore the options. */

@@ -113,7 +113,7 @@ export interface Session {
  * Opens a conversation of one user on any `MemoryApi`. A new session starts with its first message. The context
  * contains no memories of other users.
  *
- * @throws TypeError if `userId` is missing, and RangeError for an invalid `timeoutMs`
+ * @throws TypeError if `userId` is missing, and RangeError for an invalid `timeoutMs` or `timezone`
  */
 export function session(api: MemoryApi, id: string, options: SessionOptions): Session {
   const agent = new AgentMemory(api, options);

@@ -39,7 +39,7 @@ export class MemoryChatHistory extends BaseListChatMessageHistory {
     return 'MemoryChatHistory';
   }
 
-  /** @throws TypeError if `userId` is missing, and RangeError for an invalid `timeoutMs` */
+  /** @throws TypeError if `userId` is missing, and RangeError for an invalid `timeoutMs` or `timezone` */
   constructor({ memory, sessionId, ...options }: MemoryChatHistoryFields) {
     super();
     this.#agent = new AgentMemory(memory, options);

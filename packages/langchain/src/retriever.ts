@@ -12,7 +12,7 @@ import type { MemoryApi } from '@memoryd/contract';
 export interface MemoryRetrieverFields
   extends BaseRetrieverInput,
     Pick<RecallForPromptOptions, 'countTokens' | 'recall' | 'tokens'>,
-    Pick<AgentMemoryOptions, 'timeoutMs'>,
+    Pick<AgentMemoryOptions, 'timeoutMs' | 'timezone'>,
     UserScope {
   memory: MemoryApi;
   /** Receives the first error of an outage of the service. Defaults to `console.warn`. */
@@ -55,13 +55,13 @@ export class MemoryRetriever extends BaseRetriever<MemoryDocumentMetadata> {
     return 'MemoryRetriever';
   }
 
-  /** @throws TypeError if `userId` is missing, and RangeError for an invalid `timeoutMs` */
+  /** @throws TypeError if `userId` is missing, and RangeError for an invalid `timeoutMs` or `timezone` */
   constructor({ memory, onError, countTokens, recall, tokens, ...fields }: MemoryRetrieverFields) {
     super(fields);
-    const { userId, agentId, timeoutMs } = fields;
+    const { userId, agentId, timeoutMs, timezone } = fields;
     // The retriever only recalls.
     this.#agent = new AgentMemory(memory, {
-      ...{ userId, agentId, timeoutMs, onError: onError as AgentMemoryOptions['onError'] },
+      ...{ userId, agentId, timeoutMs, timezone, onError: onError as AgentMemoryOptions['onError'] },
     });
     this.#options = {
       // Null, because the memory of `#agent` is already limited to the user.
