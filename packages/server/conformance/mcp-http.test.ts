@@ -137,6 +137,38 @@ describe('POST /mcp', () => {
   });
 });
 
+describe('/mcp?timezone=', () => {
+  const evening = { content: 'the anchor is rusty', created_at: '2026-11-28T04:30:00Z' };
+  const getTimes = async (port: number, query = '') => {
+    const agent = await httpAgent(port, {}, query);
+    const { results } = await agent.call<RecallResponse>('recall', { query: 'anchor' });
+    await agent.end();
+    return results.map(({ created_at }) => created_at);
+  };
+
+  it('sets the time zone in which an agent reads times, in place of SERVICE_TIMEZONE', async () => {
+    const client = await startClient({ env: { ...WORDS_ONLY, SERVICE_TIMEZONE: 'Asia/Kolkata' } });
+    await client.store(evening);
+    const { port } = client.server;
+    expect(await getTimes(port)).toEqual(['2026-11-28T10:00:00.000+05:30']);
+    expect(await getTimes(port, '?timezone=America/Los_Angeles')).toEqual(['2026-11-27T20:30:00.000-08:00']);
+    const { results } = await client.get<RecallResponse>('/recall?query=anchor');
+    expect(results).toMatchObject([{ created_at: '2026-11-28T04:30:00.000Z' }]);
+    await expectCleanEnd(client.server);
+    await memoryd.store(evening);
+    expect(await getTimes(memoryd.server.port)).toContain('2026-11-28T04:30:00.000Z');
+  });
+
+  it.each(['Mars/Olympus', '%20', 'UTC&timezone=UTC'])('rejects %s', async (timezone) => {
+    const request = { method: 'POST', path: `/mcp?timezone=${timezone}`, json: PING, headers: HEADERS };
+    const answer = await memoryd.send(request);
+    expectError(answer, { field: 'timezone' });
+    expect(answer.text).toMatch(
+      /"timezone must be (an IANA time zone name, such as Europe\/Berlin or UTC|given once)"/,
+    );
+  });
+});
+
 describe('/mcp', () => {
   it.each(['GET', 'DELETE'])(
     'returns 405 for %s, because the server has neither a stream nor sessions',

@@ -8,7 +8,7 @@ import type { Memory, RecallResponse, StatsResponse } from '@memoryd/contract';
 import { openMemory } from '@memoryd/engine';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { startEmbeddingServer } from '../../engine/src/embedding/embedding-server.fixture.ts';
-import { stdioAgent } from './agent.ts';
+import { commandAgent, stdioAgent } from './agent.ts';
 import { runInProcess } from './command-in-process.ts';
 import { createTemporaryFolder } from './folders.ts';
 import { eventually, freePort, type Launched, launch, runServer } from './process.ts';
@@ -354,6 +354,26 @@ it('memoryd mcp sends no response to a cancelled request, and shuts down gracefu
   expect(existsSync(`${dbPath}-wal`)).toBe(false);
 });
 
+describe('memoryd mcp shows times', () => {
+  it.each([
+    ['the process', { TZ: 'America/Los_Angeles' }, [], '2026-11-27T20:30:00.000-08:00'],
+    ['the process, without a name', { TZ: 'XYZ3' }, [], '2026-11-28T01:30:00.000-03:00'],
+    [
+      'the setting',
+      { TZ: 'America/Los_Angeles', SERVICE_TIMEZONE: 'Asia/Kolkata' },
+      [],
+      '2026-11-28T10:00:00.000+05:30',
+    ],
+    ['the flag', { SERVICE_TIMEZONE: 'Asia/Kolkata' }, ['--timezone', 'UTC'], '2026-11-28T04:30:00.000Z'],
+  ])('in the time zone of %s', async (_whose, env, flags, shown) => {
+    const agent = await commandAgent(['--db-path', newFile(), ...flags], { ...WORDS_ONLY, ...env });
+    await agent.store({ content: 'the anchor is rusty', created_at: '2026-11-28T04:30:00Z' });
+    const { results } = await agent.call<RecallResponse>('recall', { query: 'anchor' });
+    expect(results).toMatchObject([{ created_at: shown }]);
+    await agent.end();
+  });
+});
+
 describe('the command line of memoryd mcp', () => {
   it('lists the flags of the engine in its help, and rejects the flags of the HTTP server', async () => {
     const { code, stdout } = await runInProcess(['mcp', '--help']);
@@ -362,6 +382,13 @@ describe('the command line of memoryd mcp', () => {
     for (const flag of ['--port', '--host', '--cors-origins']) expect(stdout).not.toContain(flag);
     const rejected = await runInProcess(['mcp', '--port', '1']);
     expect(rejected).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('--port') });
+  });
+
+  it('rejects a time zone that does not exist', async () => {
+    expect(await runInProcess(['mcp', '--timezone', 'Mars/Olympus'])).toMatchObject({
+      ...{ code: 2, stdout: '' },
+      stderr: expect.stringMatching(/--timezone must be an IANA time zone name, such as Europe\/Berlin or UTC/),
+    });
   });
 
   it('prints a one-line error if a file cannot be opened', async () => {

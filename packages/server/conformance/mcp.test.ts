@@ -17,7 +17,7 @@ import { type RunningServer, startServer } from './server.ts';
 import { expectCleanEnd, WORDS_ONLY } from './under-test.ts';
 
 const MAX_BODY_BYTES = 64 * 1024;
-const ENV = { ...WORDS_ONLY, SERVICE_MAX_BODY_BYTES: String(MAX_BODY_BYTES) };
+const ENV = { ...WORDS_ONLY, SERVICE_MAX_BODY_BYTES: String(MAX_BODY_BYTES), TZ: 'UTC' };
 
 const TOOLS = ['consolidate', 'forget', 'recall', 'session', 'stats', 'store', 'update'];
 const READ_ONLY = ['recall', 'session', 'stats'];

@@ -1,3 +1,4 @@
+import type { TimeZone } from '@memoryd/contract';
 import type { Telemetry } from '@memoryd/engine';
 import type { McpOptions } from './mcp/server.ts';
 import type { Settings } from './settings/read.ts';
@@ -8,16 +9,19 @@ type SizeLimits = Pick<Settings, 'maxBodyBytes' | 'maxBatchBodyBytes'>;
 /**
  * Returns the options that the MCP servers of both transports, HTTP and stdio, share.
  *
+ * @param zone the zone of the times that the caller reads
  * @param facts additional facts for the log record of an internal error
  */
 export function mcpOptions(
   { maxBodyBytes }: SizeLimits,
   telemetry: Telemetry,
+  zone: TimeZone,
   facts: Record<string, string> = {},
 ): McpOptions {
   return {
     version: VERSION,
     maxArgumentBytes: maxBodyBytes,
+    zone,
     onDefect: (error, method) =>
       telemetry.report({
         level: 'error',

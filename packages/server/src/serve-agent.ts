@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import { DEFAULTS, type MemoryScope } from '@memoryd/contract';
+import { createTimeZone, DEFAULTS, type MemoryScope } from '@memoryd/contract';
 import { assertNamespace, ENGINE_DEFAULTS, type Telemetry, type TelemetryEvent } from '@memoryd/engine';
 import { audited } from './audit.ts';
 import { serviceAt } from './commands/memories.ts';
@@ -37,7 +37,7 @@ export async function serveAgent(settings: Settings, agent: AgentScope): Promise
   exitOnDefect(telemetry, exit);
   const { caller, place, close } = await openMemories(settings, agent, telemetry);
   client = await serveStdio(caller, {
-    ...mcpOptions(settings, telemetry),
+    ...mcpOptions(settings, telemetry, createTimeZone(settings.timezone)),
     input: process.stdin,
     output,
     maxMessageBytes: settings[getMessageSetting(settings)],

@@ -9,5 +9,6 @@ export {
   toLine,
   type View,
 } from './listing.ts';
+export { toLocalTimes } from './local-times.ts';
 export type { Tool, ToolCall } from './tool.ts';
 export { MODEL_TOOLS, TOOLS } from './tools.ts';

@@ -20,8 +20,9 @@ export const recall = tool({
   hints: { readOnly: true, destructive: false, idempotent: true },
   input: RecallRequest,
   output: RecallResponse,
-  async call(api, args): Promise<RecallResponse> {
-    const response = await api.recall(args);
+  async call(api, args, call): Promise<RecallResponse> {
+    const timezone = args.timezone ?? call?.timezone;
+    const response = await api.recall({ ...args, ...(timezone !== undefined && { timezone }) });
     const results = firstThatFit(response.results);
     if (results.length === response.results.length) return response;
     return { results, total: results.length, truncated: true };

@@ -14,6 +14,8 @@ export interface ToolCall extends StoreOptions, WriteCondition {
   signal?: AbortSignal;
   /** Present if the caller wants progress reports. */
   progress?: Progress;
+  /** Time zone (IANA name) of a recall whose arguments have none. Defaults to that of the service. */
+  timezone?: string;
 }
 
 /** Hints about a tool, for the program that runs the tool. */

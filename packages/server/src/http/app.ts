@@ -124,6 +124,7 @@ export interface AppOptions extends Pick<PressureLimits, 'lateLoopMs'> {
     | 'maxBodyBytes'
     | 'maxBatchBodyBytes'
     | 'slowClientSeconds'
+    | 'timezone'
     | 'memoryLimitMb'
     | 'apiKey'
     | 'rateLimit'

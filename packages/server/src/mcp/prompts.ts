@@ -33,6 +33,7 @@ export async function contextPrompt(
   const { results } = await api.recall({
     query,
     top_k: MAX_CONTEXT_MEMORIES,
+    timezone: view.zone.name,
     ...(session_id && { session_id }),
   });
   // The task is last, because its own lines could look like the end of the memories.

@@ -2,11 +2,14 @@ import {
   formatCount,
   invalidRequest,
   LIMITS,
+  Memory,
   type MemoryApi,
   MemoryError,
+  SessionResponse,
   type SessionSummary,
+  type TimeZone,
 } from '@memoryd/contract';
-import { sessionPage, toLine } from '@memoryd/contract/tools';
+import { formatTime, sessionPage, toLine, toLocalTimes } from '@memoryd/contract/tools';
 import type { ListResourcesResult, ReadResourceResult, ResourceTemplate } from '@modelcontextprotocol/sdk/types.js';
 import { MEMORY_URI_TEMPLATE, parseTarget, SESSION_URI_TEMPLATE, sessionUri } from './uris.ts';
 
@@ -49,7 +52,11 @@ const DAY_MS = 24 * 60 * 60 * 1000;
  * @param cursor the `nextCursor` of an earlier response; `undefined` for the first page
  * @throws MemoryError INVALID_REQUEST for an invalid cursor
  */
-export async function listSessions(api: MemoryApi, cursor: string | undefined): Promise<ListResourcesResult> {
+export async function listSessions(
+  api: MemoryApi,
+  cursor: string | undefined,
+  zone: TimeZone,
+): Promise<ListResourcesResult> {
   const position = cursor === undefined ? undefined : await readCursor(api, cursor);
   const newest = mergeById(await recentSessions(api))
     .sort(byNewest)
@@ -58,24 +65,26 @@ export async function listSessions(api: MemoryApi, cursor: string | undefined): 
   const page = rest.slice(0, PAGE_SIZE);
   const last = page.at(-1);
   return {
-    resources: page.map((session) => ({
-      uri: sessionUri(session.session_id),
-      name: toLine(session.session_id),
-      title: `Session ${toLine(session.session_id)}`,
-      description: `${formatCount(session.total, 'memory', 'memories')}, ${session.first_at} to ${session.last_at}`,
+    resources: page.map(({ session_id, total, first_at, last_at }) => ({
+      uri: sessionUri(session_id),
+      name: toLine(session_id),
+      title: `Session ${toLine(session_id)}`,
+      description:
+        `${formatCount(total, 'memory', 'memories')}, ${formatTime(first_at, zone)} to ${formatTime(last_at, zone)} ` +
+        zone.name,
       mimeType: JSON_TYPE,
-      annotations: { lastModified: session.last_at },
+      annotations: { lastModified: zone.toLocal(last_at) },
     })),
     ...(last && rest.length > page.length && { nextCursor: await toCursor(api, last) }),
   };
 }
 
 /**
- * Reads a resource by its URI: a memory, or a page of a session.
+ * Reads a resource by its URI: a memory, or a page of a session, with times in a zone.
  *
  * @throws MemoryError NOT_FOUND for a URI without a resource, INVALID_REQUEST for an invalid cursor
  */
-export async function readResource(api: MemoryApi, uri: string): Promise<ReadResourceResult> {
+export async function readResource(api: MemoryApi, uri: string, zone: TimeZone): Promise<ReadResourceResult> {
   const target = parseTarget(uri);
   if (!target) {
     const templates = `${MEMORY_URI_TEMPLATE} or ${SESSION_URI_TEMPLATE}`;
@@ -83,8 +92,12 @@ export async function readResource(api: MemoryApi, uri: string): Promise<ReadRes
   }
   const value =
     'memoryId' in target
-      ? await api.memory(target.memoryId)
-      : await sessionPage(api, { session_id: target.sessionId, ...(target.cursor && { cursor: target.cursor }) });
+      ? toLocalTimes(Memory, await api.memory(target.memoryId), zone)
+      : toLocalTimes(
+          SessionResponse,
+          await sessionPage(api, { session_id: target.sessionId, ...(target.cursor && { cursor: target.cursor }) }),
+          zone,
+        );
   return { contents: [{ uri, mimeType: JSON_TYPE, text: JSON.stringify(value) }] };
 }
 

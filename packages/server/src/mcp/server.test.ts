@@ -1,7 +1,14 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { MemoryApi, Scope } from '@memoryd/contract';
+import {
+  createTimeZone,
+  type MemoryApi,
+  type RecallResponse,
+  type Scope,
+  type SessionResponse,
+  type StatsResponse,
+} from '@memoryd/contract';
 import { type Engine, openEngine } from '@memoryd/engine';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
@@ -33,10 +40,11 @@ afterAll(async () => {
 const defects: { error: unknown; operation: string }[] = [];
 
 /** Connects to a new server, and returns the client's end of the connection. */
-async function connect(caller: McpCaller): Promise<InMemoryTransport> {
+async function connect(caller: McpCaller, timezone = 'UTC'): Promise<InMemoryTransport> {
   const server = createMcpServer(caller, {
     version: '1.2.3',
     maxArgumentBytes: 1024,
+    zone: createTimeZone(timezone),
     onDefect: (error, operation) => defects.push({ error, operation }),
   });
   const [here, there] = InMemoryTransport.createLinkedPair();
@@ -44,9 +52,9 @@ async function connect(caller: McpCaller): Promise<InMemoryTransport> {
   return here;
 }
 
-async function createClient(caller: McpCaller): Promise<Client> {
+async function createClient(caller: McpCaller, timezone?: string): Promise<Client> {
   const client = new Client({ name: 'test', version: '1' });
-  await client.connect(await connect(caller));
+  await client.connect(await connect(caller, timezone));
   return client;
 }
 
@@ -99,6 +107,55 @@ it("MCP tools return only memories of the caller's namespace", async () => {
   expect((await one?.callTool(recall))?.structuredContent).toMatchObject({ total: 1 });
   expect((await two?.callTool(recall))?.structuredContent).toEqual({ results: [], total: 0 });
   expect((await two?.listResources())?.resources).toEqual([]);
+});
+
+it('an MCP server shows times, and resolves dates of queries, in the time zone of the connection', async () => {
+  const notes = engine.namespace('zones');
+  const evening = '2026-11-28T04:30:00.000Z';
+  const session_id = 'twite';
+  const { id } = await notes.store({ content: 'The twite flies', session_id, created_at: evening });
+  await notes.store({ content: 'The twite slept', session_id, created_at: '2026-11-26T20:00:00Z' });
+  await notes.store({ content: 'The twite sang', session_id, created_at: '2026-11-27T20:00:00Z' });
+  const { last_sleep_at } = await notes.consolidate().then(() => notes.stats());
+  const client = await createClient({ api: notes, scope: 'read' }, 'America/Los_Angeles');
+  const local = '2026-11-27T20:30:00.000-08:00';
+
+  const query = 'What did the twite do yesterday?';
+  const recall = async (args: object) => {
+    const { structuredContent, content } = await client.callTool({ name: 'recall', arguments: { query, ...args } });
+    const text = (content as { text: string }[])[0]?.text ?? '';
+    return { results: (structuredContent as RecallResponse).results, text };
+  };
+  const { results, text } = await recall({ asked_at: '2026-11-28T05:00:00Z' });
+  expect(results[0]).toMatchObject({ content: 'The twite slept', created_at: '2026-11-26T12:00:00.000-08:00' });
+  expect(results.find((result) => result.id === id)?.created_at).toBe(local);
+  expect(text).toContain('Times are in America/Los_Angeles.');
+  expect(text).toMatch(new RegExp(`^\\d. id ${id} · score \\S+ · 2026-11-27 20:30 `, 'm'));
+  const inUtc = await recall({ asked_at: '2026-11-28T05:00:00Z', timezone: 'UTC' });
+  expect(inUtc.results[0]?.content).toBe('The twite sang');
+
+  const page = await client.callTool({ name: 'session', arguments: { session_id } });
+  expect((page.structuredContent as SessionResponse).memories.at(-1)).toMatchObject({ id, created_at: local });
+  expect(page.content).toMatchObject([{ text: expect.stringContaining(`- id ${id} · 2026-11-27 20:30\n`) }]);
+
+  const stats = await client.callTool({ name: 'stats', arguments: {} });
+  const consolidatedAt = (stats.structuredContent as StatsResponse).last_sleep_at ?? '';
+  expect(consolidatedAt).toMatch(/-0[78]:00$/);
+  expect(Date.parse(consolidatedAt)).toBe(Date.parse(last_sleep_at ?? ''));
+
+  const { messages } = await client.getPrompt({ name: 'recall_context', arguments: { task: 'Find the twite' } });
+  expect(messages).toMatchObject([{ content: { text: expect.stringContaining(' · 2026-11-27 20:30 · ') } }]);
+  for (const uri of [`memory://${id}`, `session://${session_id}`]) {
+    const [resource] = (await client.readResource({ uri })).contents;
+    expect((resource as { text: string }).text, uri).toContain(`"created_at":"${local}"`);
+  }
+  expect((await client.listResources()).resources).toMatchObject([
+    {
+      description: '3 memories, 2026-11-26 12:00 to 2026-11-27 20:30 America/Los_Angeles',
+      annotations: { lastModified: local },
+    },
+  ]);
+  await client.close();
 });
 
 it('the MCP server hides an internal error from the caller, and reports the error to the operator', async () => {

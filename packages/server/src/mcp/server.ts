@@ -1,4 +1,4 @@
-import { covers, createTimeZone, MemoryError } from '@memoryd/contract';
+import { covers, MemoryError, type TimeZone } from '@memoryd/contract';
 import type { ToolCall, View } from '@memoryd/contract/tools';
 import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import type { RequestHandlerExtra } from '@modelcontextprotocol/sdk/shared/protocol.js';
@@ -30,6 +30,8 @@ export interface McpOptions {
   version: string;
   /** Maximum size of the arguments of one call as JSON, in bytes. */
   maxArgumentBytes: number;
+  /** The zone of all times that the caller reads, and of dates in its queries. */
+  zone: TimeZone;
   /**
    * Called with an internal error, which the caller sees only as "server error".
    *
@@ -47,8 +49,6 @@ export interface McpOptions {
   /** Whether the client receives log records and may choose their level. */
   logging?: boolean;
 }
-
-const VIEW: View = { zone: createTimeZone('UTC'), wholeAt: memoryUri };
 
 const INSTRUCTIONS = `memoryd remembers across conversations. Recall before you start on a task and whenever the user
 speaks of something from before; store what will matter later, each fact on its own, with names and dates; correct what
@@ -90,7 +90,7 @@ function serveTools(server: Server, caller: McpCaller, options: McpOptions): voi
       const result = await withSlot(tool.heavy, extra, options, () =>
         tool.run(caller.api, params.arguments ?? {}, getCall(extra), {
           maxBytes: options.maxArgumentBytes,
-          view: VIEW,
+          view: getView(options),
         }),
       );
       return { structuredContent: result.structured, content: [{ type: 'text', text: result.text }] };
@@ -98,6 +98,10 @@ function serveTools(server: Server, caller: McpCaller, options: McpOptions): voi
       return failedCall(toCallerError(thrown, params.name, options));
     }
   });
+}
+
+function getView({ zone }: McpOptions): View {
+  return { zone, wholeAt: memoryUri };
 }
 
 /** Runs work in a slot of its kind, or at once if the work is not heavy or concurrency is not limited. */
@@ -144,12 +148,12 @@ function getCall({
 function serveResources(server: Server, { api }: McpCaller, options: McpOptions): void {
   server.setRequestHandler(ListResourceTemplatesRequestSchema, () => ({ resourceTemplates: RESOURCE_TEMPLATES }));
   server.setRequestHandler(ListResourcesRequestSchema, ({ params }, extra) =>
-    withSlot('list', extra, options, () => listSessions(api, params?.cursor)).catch((thrown) => {
+    withSlot('list', extra, options, () => listSessions(api, params?.cursor, options.zone)).catch((thrown) => {
       throw protocolError(toCallerError(thrown, 'resources/list', options));
     }),
   );
   server.setRequestHandler(ReadResourceRequestSchema, ({ params: { uri } }, extra) =>
-    withSlot('list', extra, options, () => readResource(api, uri)).catch((thrown) => {
+    withSlot('list', extra, options, () => readResource(api, uri, options.zone)).catch((thrown) => {
       throw protocolError(toCallerError(thrown, 'resources/read', options), { uri });
     }),
   );
@@ -161,7 +165,7 @@ function servePrompts(server: Server, { api }: McpCaller, options: McpOptions): 
     if (name !== CONTEXT_PROMPT.name) {
       throw new ProtocolError(JsonRpcCode.InvalidParams, `unknown prompt: ${name}; use a prompt of prompts/list`);
     }
-    return withSlot('recall', extra, options, () => contextPrompt(api, given, VIEW)).catch((thrown) => {
+    return withSlot('recall', extra, options, () => contextPrompt(api, given, getView(options))).catch((thrown) => {
       throw protocolError(toCallerError(thrown, 'prompts/get', options));
     });
   });

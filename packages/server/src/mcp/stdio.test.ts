@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
-import type { ForgetResponse, MemoryApi } from '@memoryd/contract';
+import { createTimeZone, type ForgetResponse, type MemoryApi } from '@memoryd/contract';
 import { expect, it } from 'vitest';
 import { serveStdio } from './stdio.ts';
 
@@ -23,6 +23,7 @@ it('memoryd mcp handles 256 requests concurrently, and further requests after th
     {
       version: '1',
       maxArgumentBytes: 1024,
+      zone: createTimeZone('UTC'),
       onDefect: () => {},
       maxMessageBytes: 1024,
       input,

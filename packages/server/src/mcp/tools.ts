@@ -1,5 +1,5 @@
 import { type MemoryApi, MemoryError, type Scope } from '@memoryd/contract';
-import { TOOLS, type Tool, type ToolCall, type View } from '@memoryd/contract/tools';
+import { TOOLS, type Tool, type ToolCall, toLocalTimes, type View } from '@memoryd/contract/tools';
 import type { Tool as ListedTool } from '@modelcontextprotocol/sdk/types.js';
 
 /** Kinds of work with limited concurrency. */
@@ -17,7 +17,7 @@ export interface McpTool {
   heavy: HeavyKind | undefined;
   listed: ListedTool;
   /**
-   * Validates the arguments and runs the tool.
+   * Validates the arguments and runs the tool. Times in the result are in the zone of the view.
    *
    * @param maxBytes maximum size of the arguments as JSON, in bytes
    * @throws MemoryError of the tool itself, INVALID_REQUEST for invalid arguments, PAYLOAD_TOO_LARGE
@@ -59,8 +59,10 @@ function toMcpTool(tool: Tool): McpTool {
         const message = `the arguments must be at most ${maxBytes} bytes as JSON; shorten the arguments`;
         throw new MemoryError('PAYLOAD_TOO_LARGE', message);
       }
-      const result = await tool.call(api, args, call);
-      return { structured: result as Record<string, unknown>, text: tool.text(result, view) };
+      const result = await tool.call(api, args, { ...call, timezone: view.zone.name });
+      // Some clients show a model the structured result instead of the text.
+      const structured = toLocalTimes(output, result as Record<string, unknown>, view.zone);
+      return { structured, text: tool.text(result, view) };
     },
   };
 }

@@ -249,13 +249,17 @@ export const SettingsSchema = Type.Object(
         'they are written, embedded or logged, and in queries. Responses to writes report replacements in `redacted`.',
       'x-must': 'be on or off',
     }),
-    timezone: Type.Refine(
-      Type.String({
-        default: ENGINE_DEFAULTS.timezone,
-        description: 'Time zone (IANA name) for dates such as "yesterday" in queries without a `timezone`.',
-        'x-must': TIME_ZONE_MUST,
-      }),
-      (text) => getCanonicalTimeZone(text) !== undefined,
+    timezone: Type.Optional(
+      Type.Refine(
+        Type.String({
+          'x-default-text': '`UTC`; for `memoryd mcp`, the time zone of the process',
+          description:
+            'Time zone (IANA name) for dates such as "yesterday" in queries without a `timezone`, and for the times that ' +
+            'models read over the Model Context Protocol.',
+          'x-must': TIME_ZONE_MUST,
+        }),
+        (text) => getCanonicalTimeZone(text) !== undefined,
+      ),
     ),
     consolidationIntervalSeconds: engineNumber(
       'consolidationIntervalSeconds',

@@ -1,4 +1,16 @@
-import { type MemoryApi, MemoryError, ScopeRequest } from '@memoryd/contract';
+import {
+  createTimeZone,
+  getCanonicalTimeZone,
+  invalidRequest,
+  type MemoryApi,
+  MemoryError,
+  RecallRequest,
+  ScopeRequest,
+  TIME_ZONE_MUST,
+  type TimeZone,
+} from '@memoryd/contract';
+import { Type } from '@memoryd/contract/typebox';
+import { ENGINE_DEFAULTS } from '@memoryd/engine/defaults';
 import { type Caller, getBinding } from '../../caller.ts';
 import { type McpCaller, scopedCaller } from '../../mcp/caller.ts';
 import type { McpOptions } from '../../mcp/server.ts';
@@ -15,6 +27,12 @@ const TRANSPORT_HEADERS = ['accept', 'content-type', 'mcp-protocol-version'];
 /** Maximum messages in a batch (only protocol version 2025-03-26 has batches); the transport refuses more. */
 const MAX_BATCH_MESSAGES = 100;
 
+/** Parameters of the URL, which an operator sets for an agent. */
+const McpQuery = Type.Object(
+  { ...ScopeRequest.properties, timezone: RecallRequest.properties.timezone },
+  { additionalProperties: false },
+);
+
 /**
  * The Model Context Protocol over Streamable HTTP. Each POST is independent and authorized by its own key, so there is
  * no stream to GET and no session to DELETE; for both, the specification requires status 405. The route needs the scope
@@ -23,7 +41,7 @@ const MAX_BATCH_MESSAGES = 100;
 export const mcp: Route = (app, { getApi, countExtraRequest, settings, telemetry }) => {
   const bodySetting = getMessageSetting(settings);
   const route = {
-    schema: { hide: true, querystring: ScopeRequest },
+    schema: { hide: true, querystring: McpQuery },
     config: { access: 'read', bodySetting },
     bodyLimit: settings[bodySetting],
     onRequest: refuseForeignOrigin(settings),
@@ -39,7 +57,9 @@ export const mcp: Route = (app, { getApi, countExtraRequest, settings, telemetry
     // Loaded on demand, because the protocol library is large and would slow down the start.
     const { handlePost } = await import('../../mcp/http.ts');
     const options: McpOptions = {
-      ...mcpOptions(settings, telemetry, { request_id: request.id }),
+      ...mcpOptions(settings, telemetry, toTimeZone(request.query.timezone ?? settings.timezone), {
+        request_id: request.id,
+      }),
       // Each call needs its own slot, because one POST may contain several calls.
       acquireSlot: (kind, signal) => acquireSlotWithBudget(app, kind, namespace, signal),
     };
@@ -92,6 +112,12 @@ function toMcpCaller(caller: Caller, api: MemoryApi, { user_id, agent_id, shared
     { api, scope: caller.scope },
     binding || requested ? { ...scope, shared: shared ?? false } : undefined,
   );
+}
+
+/** @throws MemoryError INVALID_REQUEST for a name that is not that of a time zone */
+function toTimeZone(name: string = ENGINE_DEFAULTS.timezone): TimeZone {
+  if (getCanonicalTimeZone(name) !== undefined) return createTimeZone(name);
+  throw invalidRequest([{ path: '/timezone', message: `timezone must ${TIME_ZONE_MUST}` }]);
 }
 
 /** Acquires a slot, and refuses the call if unread responses of earlier calls exhaust the response budget. */

@@ -34,6 +34,7 @@ export interface RouteContext {
     | 'maxBodyBytes'
     | 'maxBatchBodyBytes'
     | 'slowClientSeconds'
+    | 'timezone'
     | 'workingMax'
     | 'consolidationIntervalSeconds'
   >;

@@ -1,0 +1,40 @@
+import type { TimeZone } from '../time-zone.ts';
+
+/** The keywords of JSON Schema that lead to the times of a value. */
+interface Schema {
+  format?: string;
+  anyOf?: readonly Schema[];
+  items?: Schema;
+  properties?: Readonly<Record<string, Schema>>;
+}
+
+/**
+ * Returns the value with the same times in the offset of a zone, for a model that reads JSON. Only strings whose schema
+ * has the format `date-time` are times.
+ */
+export function toLocalTimes<Value>(schema: object, value: Value, zone: TimeZone): Value {
+  return convert([schema], value, zone) as Value;
+}
+
+/** @param schemas the schemas of the value; it matches at least one of them, unless it has no schema */
+function convert(schemas: readonly Schema[], value: unknown, zone: TimeZone): unknown {
+  const options = schemas.flatMap((schema) => schema.anyOf ?? [schema]);
+  if (options.length === 0) return value;
+  if (typeof value === 'string') {
+    return options.some(({ format }) => format === 'date-time') ? zone.toLocal(value) : value;
+  }
+  if (Array.isArray(value)) {
+    const items = options.flatMap((option) => option.items ?? []);
+    return value.map((item) => convert(items, item, zone));
+  }
+  if (typeof value !== 'object' || value === null) return value;
+  const fields = Object.entries(value).map(([name, field]) => [
+    name,
+    convert(
+      options.flatMap(({ properties = {} }) => (Object.hasOwn(properties, name) ? (properties[name] ?? []) : [])),
+      field,
+      zone,
+    ),
+  ]);
+  return Object.fromEntries(fields);
+}
