@@ -439,6 +439,31 @@ describe.runIf(hasBrowser())('dashboard', () => {
       await goTo('consolidation');
       await page.locator('.row', { hasText: 'Undone' }).first().waitFor();
     });
+
+    it('lists the later runs before it undoes an older run together with them', async () => {
+      await stage.memory.consolidate();
+      const ids: string[] = [];
+      for (const content of ['The cello is in the attic', 'The oboe is in the cellar', 'The drum is in the garage']) {
+        await stage.memory.store({ content });
+        ids.push((await stage.memory.consolidate()).id ?? '');
+      }
+      const [first = '', , newest = ''] = ids;
+      const dialog = page.getByRole('dialog');
+      const text = async (id: string) => {
+        await goTo(`run?id=${id}`);
+        await button('Undo…').click();
+        await dialog.getByRole('button', { name: /^Undo (run|3 runs)$/, disabled: false }).waitFor();
+        return (await dialog.textContent()) ?? '';
+      };
+      expect(await text(newest)).not.toContain('later');
+      await page.keyboard.press('Escape');
+      expect(await text(first)).toContain('This also undoes the 2 later runs, newest first:');
+      expect(await dialog.getByRole('listitem').count()).toBe(2);
+      await button('Undo 3 runs').click();
+      await page.getByText('This run was undone').waitFor();
+      for (const id of ids) expect((await stage.memory.consolidation({ id })).status).toBe('undone');
+      expect((await stage.memory.stats()).working_count).toBe(3);
+    });
   });
 
   it('keeps the chosen theme after a reload', async () => {

@@ -110,7 +110,7 @@ const CALLS: Record<keyof typeof OPERATIONS, (client: MemoryClient, args: Argume
   consolidate: (client, { query }) => client.consolidate(query),
   consolidations: (client, { query }) => client.consolidations(query),
   consolidation: (client, { id, query }) => client.consolidation({ id, ...query }),
-  undo: (client, { id }) => client.undo(id),
+  undo: (client, { id, query }) => client.undo(id, query),
   events: (client, { query }) => client.events({ ...query, last_event_id: KEY }).next(),
   exportMemories: (client, { query }) => client.exportMemories(query).next(),
   importMemories: (client, { query }) => client.importMemories(lines('{"sampled":"ü 🎉"}'), query),

@@ -35,6 +35,7 @@ import type {
   StoreOptions,
   StoreRequest,
   StoreResponse,
+  UndoRequest,
   UndoResponse,
   UpdateRequest,
   UpdateResponse,
@@ -203,8 +204,8 @@ export class MemoryClient implements MemoryApi {
     return this.#json(OPERATIONS.consolidation, call, { path: getPath(OPERATIONS.consolidation, id), query: page });
   }
 
-  async undo(consolidationId: string, call: CallOptions = {}): Promise<UndoResponse> {
-    return this.#json(OPERATIONS.undo, call, { path: getPath(OPERATIONS.undo, consolidationId) });
+  async undo(consolidationId: string, request: UndoRequest = {}, call: CallOptions = {}): Promise<UndoResponse> {
+    return this.#json(OPERATIONS.undo, call, { path: getPath(OPERATIONS.undo, consolidationId), query: request });
   }
 
   async stats(options: ScopeRequest & CallOptions = {}): Promise<StatsResponse> {

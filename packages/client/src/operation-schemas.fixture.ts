@@ -32,7 +32,7 @@ export const SCHEMAS = {
   consolidate: { request: contract.ConsolidateRequest, response: contract.ConsolidateResponse },
   consolidations: { request: contract.ConsolidationsRequest, response: contract.ConsolidationsResponse },
   consolidation: { request: contract.ConsolidationRequest, response: contract.ConsolidationResponse },
-  undo: { response: contract.UndoResponse },
+  undo: { request: contract.UndoRequest, response: contract.UndoResponse },
   events: { request: contract.EventsRequest, response: contract.MemoryEvent },
   importMemories: { options: contract.OwnScopeRequest, response: contract.ImportResponse },
 } as const satisfies Partial<Record<keyof typeof OPERATIONS, OperationSchemas>>;
@@ -48,7 +48,7 @@ type Result<Name extends Operation> =
 type Request<Name extends Operation> = NonNullable<
   Parameters<MemoryClient[Name]> extends [string, infer Second, ...unknown[]]
     ? Second
-    : Parameters<MemoryClient[Name]>[Name extends 'history' ? 1 : 0]
+    : Parameters<MemoryClient[Name]>[Name extends 'history' | 'undo' ? 1 : 0]
 >;
 
 type Results = { [Name in Operation]: Result<Name> };

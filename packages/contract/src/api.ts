@@ -4,6 +4,7 @@ import type {
   ConsolidationResponse,
   ConsolidationsRequest,
   ConsolidationsResponse,
+  UndoRequest,
   UndoResponse,
 } from './consolidations.ts';
 import type { EventsRequest, MemoryEvent } from './events.ts';
@@ -95,11 +96,13 @@ export interface MemoryApi {
   /** Returns one run with its changes, in order. NOT_FOUND if the run does not exist. */
   consolidation(request: ConsolidationRequest): Promise<ConsolidationResponse>;
   /**
-   * Undoes a run. NOT_FOUND if the run does not exist. CONFLICT if the run has not ended or was undone already, if it
-   * is older than the archive's retention, if a newer run must be undone first, or if clients have since changed
-   * memories of the run; `details` lists these memories.
+   * Undoes a run, and with `with_later` first the later runs that changed something. Each run is undone completely, and
+   * no run starts in between. NOT_FOUND if the run does not exist. CONFLICT if the run has not ended or was undone
+   * already, if it is older than the archive's retention, if a later run must be undone first, or if clients have since
+   * changed memories of the run; `details` lists these memories. If a later run cannot be undone, CONFLICT names it;
+   * `details` lists the runs that were undone before, and a repeated call continues there.
    */
-  undo(consolidationId: string): Promise<UndoResponse>;
+  undo(consolidationId: string, request?: UndoRequest): Promise<UndoResponse>;
   /**
    * Streams the events of the namespace in order: events of this process and, on PostgreSQL, of all processes that
    * share the database. The stream ends when the signal is aborted, when the engine closes, or when the reader falls

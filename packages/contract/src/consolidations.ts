@@ -10,6 +10,7 @@ import {
   Tags,
   Timestamp,
 } from './field.ts';
+import { LIMITS } from './limits.ts';
 import Type from './typebox.ts';
 
 const pageFields = { limit: Type.Optional(Limit), cursor: Type.Optional(Cursor) };
@@ -85,6 +86,23 @@ export const ConsolidationChange = Type.Object({
 });
 export type ConsolidationChange = Type.Static<typeof ConsolidationChange>;
 
+/** The later runs that an undo of a run has to undo too. */
+export const LaterConsolidations = Type.Object(
+  {
+    total: Count,
+    consolidations: Type.Array(Type.Object({ id: ConsolidationId, started_at: Timestamp }), {
+      maxItems: LIMITS.laterConsolidations,
+      description: `The newest ${LIMITS.laterConsolidations}, newest first.`,
+    }),
+  },
+  {
+    description:
+      'The later runs that changed something and are not undone. They have to be undone before this run, or together ' +
+      'with it (`with_later`). Present while the status is `completed`.',
+  },
+);
+export type LaterConsolidations = Type.Static<typeof LaterConsolidations>;
+
 export const ConsolidationResponse = Type.Object({
   ...consolidationFields,
   changes: Type.Array(ConsolidationChange, {
@@ -92,8 +110,32 @@ export const ConsolidationResponse = Type.Object({
   }),
   total: Type.Integer({ minimum: 0, description: 'Total number of changes.' }),
   next_cursor: Type.Optional(NextCursor),
+  later: Type.Optional(LaterConsolidations),
 });
 export type ConsolidationResponse = Type.Static<typeof ConsolidationResponse>;
 
-export const UndoResponse = Type.Object({ status: Type.Literal('undone'), id: ConsolidationId });
+/** Options of the undo of a run. */
+export const UndoRequest = Type.Object(
+  {
+    with_later: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description: 'Also undo the later runs that changed something, newest first.',
+        'x-must': 'be true or false',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+export type UndoRequest = Type.Static<typeof UndoRequest>;
+
+export const UndoResponse = Type.Object({
+  status: Type.Literal('undone'),
+  id: ConsolidationId,
+  also_undone: Type.Optional(
+    Type.Array(ConsolidationId, {
+      description: 'The later runs that were undone too, newest first. Absent if there were none.',
+    }),
+  ),
+});
 export type UndoResponse = Type.Static<typeof UndoResponse>;

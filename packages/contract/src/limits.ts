@@ -28,6 +28,8 @@ export const LIMITS = {
   batchItems: 10_000,
   /** Memories listed in each part of a consolidation plan. */
   plannedMemories: 1000,
+  /** Later runs listed with a consolidation run. */
+  laterConsolidations: 100,
   /** One line of an export: a memory with its complete text history. */
   exportLineBytes: 128 * 1024 * 1024,
   /** Access count, revision and version of a memory. Fits a signed 32-bit integer in every database, with headroom. */

@@ -901,8 +901,52 @@ export function memoryApiContract(
       await expectError(memory.undo(id), 'CONFLICT');
     });
 
-    it.each(UNKNOWN_IDS)('returns NOT_FOUND for an unknown id (%#)', async (id) => {
+    it('undoes later runs that changed something first if with_later is true, and only these', async () => {
+      const promote = async (content: string) => {
+        const stored = await getId(memory.store({ content }));
+        return { stored, id: (await memory.consolidate()).id as string };
+      };
+      const first = await promote('promoted by the run to undo');
+      const undone = await promote('promoted by a run that is undone already');
+      await memory.undo(undone.id);
+      const second = await promote('promoted by a later run');
+      const { id: idle } = (await memory.consolidate()) as { id: string };
+      const third = await promote('promoted by the newest run');
+      expect((await memory.consolidation({ id: first.id, limit: 1 })).later).toEqual({
+        total: 2,
+        consolidations: [third, second].map(({ id }) => ({ id, started_at: expect.any(String) })),
+      });
+      expect(await memory.undo(first.id, { with_later: true })).toEqual({
+        status: 'undone',
+        id: first.id,
+        also_undone: [third.id, second.id],
+      });
+      for (const { stored, id } of [first, second, third]) {
+        expect((await memory.memory(stored)).tier).toBe('working');
+        expect((await memory.consolidation({ id })).status).toBe('undone');
+      }
+      expect((await memory.consolidation({ id: idle })).status).toBe('completed');
+      expect((await memory.consolidation({ id: first.id })).later).toBeUndefined();
+    });
+
+    it('names no other run if with_later is true for the newest run', async () => {
+      await memory.store({ content: 'promoted by the only run' });
+      const { id } = (await memory.consolidate()) as { id: string };
+      expect((await memory.consolidation({ id })).later).toEqual({ total: 0, consolidations: [] });
+      expect(await memory.undo(id, { with_later: true })).toEqual({ status: 'undone', id });
+    });
+
+    it.each(UNKNOWN_IDS)('returns NOT_FOUND for an unknown id, and undoes no other run (%#)', async (id) => {
+      await memory.store({ content: 'promoted by a run with another id' });
+      const { id: newest } = (await memory.consolidate()) as { id: string };
       await expectError(memory.undo(id), 'NOT_FOUND');
+      await expectError(memory.undo(id, { with_later: true }), 'NOT_FOUND');
+      expect((await memory.consolidation({ id: newest })).status).toBe('completed');
+    });
+
+    it('refuses invalid requests', async () => {
+      await expectError(memory.undo('x', { with_later: 'perhaps' as never }), 'INVALID_REQUEST', '/with_later');
+      await expectError(memory.undo('x', { later: true } as never), 'INVALID_REQUEST', '/later');
     });
   });
 

@@ -151,8 +151,11 @@ describe('the audit log', () => {
     const exported = await client.send({ path: '/export', headers });
     await client.send({ method: 'POST', path: '/import', headers, body: exported.text });
     await client.send({ path: '/backup', headers });
+    await ok('POST', '/store', { content: 'promoted by the run' });
     const run = (await ok('POST', '/consolidate')) as { id: string };
-    await ok('POST', `/consolidations/${run.id}/undo`);
+    await ok('POST', '/store', { content: 'promoted by the later run' });
+    const later = (await ok('POST', '/consolidate')) as { id: string };
+    await ok('POST', `/consolidations/${run.id}/undo?with_later=true`);
     await ok('PUT', '/namespaces/default', { memories: 10, bytes: null });
     const made = (await ok('POST', '/keys', { namespace: 'n', scope: 'read' })) as ApiKeyWithSecret;
     await ok('DELETE', `/keys/${made.id}`);
@@ -162,13 +165,15 @@ describe('the audit log', () => {
     const audited = records.filter(({ component }) => component === 'audit');
     const caller = { key_id: key.split('_')[1], namespace: 'default', address: '127.0.0.1' };
     expect(audited.map(({ event }) => event)).toEqual([
-      ...['memory_forgotten', 'memories_forgotten', 'exported', 'imported', 'backed_up', 'consolidation_undone'],
+      ...['memory_forgotten', 'memories_forgotten', 'exported', 'imported', 'backed_up'],
+      ...['consolidation_undone', 'consolidation_undone'],
       ...['quota_changed', 'key_added', 'key_revoked', 'namespace_deleted', 'authentication_failed'],
     ]);
     for (const record of audited.slice(0, -1)) expect(record).toMatchObject({ level: 'INFO', ...caller });
     expect(audited[0]).toMatchObject({ memory_id: one?.id, count: 1 });
     expect(audited[1]).toMatchObject({ filters: 'tag', count: 0 });
     expect(audited[2]).toMatchObject({ count: 1 });
+    expect(audited.slice(5, 7).map((record) => record.consolidation_id)).toEqual([later.id, run.id]);
     expect(audited.at(-1)).toMatchObject({ address: '127.0.0.1', key_id: null, path: '/stats' });
     expect(JSON.stringify(audited)).not.toMatch(/xylograph|quincunx|secret/);
     expect(two).toBeDefined();

@@ -278,6 +278,19 @@ describe('commands for memories of a service', () => {
     expect(await ask<StatsResponse>('stats')).toMatchObject({ working_count: before.working_count });
   });
 
+  it('undo a run together with the later runs only with --with-later', async () => {
+    const runs: string[] = [];
+    for (const content of ['for the first run', 'for the second run', 'for the third run']) {
+      await ask('store', content);
+      runs.push((await ask<ConsolidateResponse>('consolidate')).id ?? '');
+    }
+    const [first = '', second = '', third = ''] = runs;
+    const refused = await runInProcess(['consolidate', 'undo', first, ...place], { env });
+    expect([refused.code, refused.stderr]).toEqual([4, expect.stringContaining('--with-later')]);
+    expect(await getText('consolidate', 'undo', second, '--with-later')).toBe(`undone ${third}\nundone ${second}\n`);
+    expect(await ask('consolidate', 'undo', first, '--with-later')).toEqual({ id: first, status: 'undone' });
+  });
+
   it('accept options of consolidate before the name of a subcommand', async () => {
     const { code, stderr } = await runInProcess(['consolidate', ...place, 'undo', 'nothing'], { env });
     expect([code, stderr]).toEqual([3, expect.stringMatching(/consolidation/)]);

@@ -181,9 +181,30 @@ describe('POST /consolidations/{id}/undo', () => {
     const newer = await runConsolidation();
     const refused = await memoryd.undo(older);
     expectError(refused, { code: 'CONFLICT' });
-    expect((refused.body as ErrorResponse).error.message).toContain(newer);
+    const { message } = (refused.body as ErrorResponse).error;
+    expect(message).toContain(newer);
+    expect(message).toContain('with_later');
+    const kept = await memoryd.send({ method: 'POST', path: `/consolidations/${older}/undo?with_later=false` });
+    expectError(kept, { code: 'CONFLICT' });
+    expect((await memoryd.consolidation(newer)).status).toBe('completed');
     expect((await memoryd.undo(newer)).status).toBe(200);
     expect((await memoryd.undo(older)).status).toBe(200);
+  });
+
+  it('undoes later runs too with with_later=true, and leaves a memory forgotten that one of them changed', async () => {
+    const older = await runConsolidation();
+    const kept = await memoryd.store({ content: 'promoted by the first run' });
+    const first = await runConsolidation();
+    const forgotten = await memoryd.store({ content: 'promoted by the later run, then forgotten' });
+    const merged = await memoryd.storeInOrder([{ content: 'merged later' }, { content: 'merged later' }]);
+    const later = await runConsolidation();
+    await memoryd.forget(forgotten);
+    const { body } = await memoryd.send({ method: 'POST', path: `/consolidations/${first}/undo?with_later=true` });
+    expect(body).toEqual({ status: 'undone', id: first, also_undone: [later] });
+    for (const id of [kept, ...merged])
+      expect(await memoryd.memory(id)).toMatchObject({ tier: 'working', merged_into: null });
+    expect(await memoryd.getStatus(forgotten)).toBe(404);
+    expect((await memoryd.consolidation(older)).status).toBe('completed');
   });
 
   it('restores hidden duplicates, and keeps the texts that clients have written since the run', async () => {
@@ -198,10 +219,11 @@ describe('POST /consolidations/{id}/undo', () => {
     expect((await memoryd.recalled('7788')).slice(0, 1)).toEqual([hidden]);
   });
 
-  it('rejects a body and query parameters', async () => {
+  it('rejects a body, unknown query parameters and invalid values', async () => {
     const path = `/consolidations/${await runConsolidation()}/undo`;
     expectError(await memoryd.send({ method: 'POST', path, json: { id: 'x' } }));
     expectError(await memoryd.send({ method: 'POST', path: `${path}?force=true` }), { field: 'force' });
+    expectError(await memoryd.send({ method: 'POST', path: `${path}?with_later=yes` }), { field: 'with_later' });
   });
 });
 

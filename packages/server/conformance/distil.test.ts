@@ -1,4 +1,4 @@
-import type { ConsolidationResponse, Memory, StoreRequest } from '@memoryd/contract';
+import type { ConsolidationResponse, ErrorResponse, Memory, StoreRequest } from '@memoryd/contract';
 import { openAdministration } from '@memoryd/engine';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { uniqueWord } from './database-files.ts';
@@ -138,6 +138,34 @@ describe('a distilling consolidation run', () => {
     for (const id of sources) expect((await client.memory(id)).tier).toBe('working');
     await client.consolidate();
     expect(await getSemanticMemories(client)).toEqual([]);
+  });
+});
+
+describe('an undo with later runs', () => {
+  it('stops at a run whose semantic memory a client has changed, and reports and audits what it undid', async () => {
+    const client = newNamespace();
+    const run = async (content: string) => {
+      await client.store({ content });
+      return (await client.consolidate()).id as string;
+    };
+    const first = await run('The ferry to Hesterby was late.');
+    await client.storeInOrder([...OTHERS, ...GREENHOUSE].map((content) => ({ content })));
+    await client.embedded();
+    const distilling = (await client.consolidate()).id as string;
+    const [made] = await getSemanticMemories(client);
+    await client.update(made?.id ?? '', { content: 'Written by a client.' });
+    const newest = await run('The pharmacy in Quill Lane is closed.');
+    const refused = await client.send({ method: 'POST', path: `/consolidations/${first}/undo?with_later=true` });
+    const { code, message, details } = (refused.body as ErrorResponse).error;
+    expect([refused.status, code]).toEqual([409, 'CONFLICT']);
+    for (const part of [`later consolidation ${distilling}`, newest]) expect(message).toContain(part);
+    expect(details?.map(({ path }) => path)).toEqual([`/memories/${made?.id}`, `/consolidations/${newest}`]);
+    const states = await Promise.all(
+      [first, distilling, newest].map(async (id) => (await client.consolidation(id)).status),
+    );
+    expect(states).toEqual(['completed', 'completed', 'undone']);
+    const audited = client.server.records().filter(({ event }) => event === 'consolidation_undone');
+    expect(audited.some((record) => record.component === 'audit' && record.consolidation_id === newest)).toBe(true);
   });
 });
 

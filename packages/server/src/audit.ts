@@ -1,4 +1,4 @@
-import type { MemoryApi } from '@memoryd/contract';
+import { type MemoryApi, MemoryError } from '@memoryd/contract';
 import type { Telemetry } from '@memoryd/engine';
 
 /** The caller of an audited action, in the form of audit records. */
@@ -69,12 +69,26 @@ export function audited(api: MemoryApi, caller: AuditedCaller, telemetry: Teleme
       note('imported', { count: imported.imported_count });
       return imported;
     },
-    async undo(consolidationId) {
-      const undone = await api.undo(consolidationId);
-      note('consolidation_undone', { consolidation_id: consolidationId });
-      return undone;
+    async undo(consolidationId, ...rest) {
+      const noteAll = (ids: readonly string[]) => {
+        for (const id of ids) note('consolidation_undone', { consolidation_id: id });
+      };
+      try {
+        const undone = await api.undo(consolidationId, ...rest);
+        noteAll([...(undone.also_undone ?? []), undone.id]);
+        return undone;
+      } catch (error) {
+        noteAll(getUndone(error));
+        throw error;
+      }
     },
   };
+}
+
+/** Returns the ids of the consolidations that a refused undo lists as undone. */
+function getUndone(error: unknown): string[] {
+  const details = (error instanceof MemoryError && error.details) || [];
+  return details.flatMap(({ path }) => /^\/consolidations\/(.+)$/.exec(path)?.[1] ?? []);
 }
 
 /** Yields the lines of an export, and calls `onEnd` with the number of memories when iteration ends or stops early. */

@@ -32,7 +32,8 @@ export function ConsolidationPage() {
       <header className="title">
         <h1>Consolidation</h1>
         <p className="soft">
-          Promotes new memories, merges exact duplicates and distills related memories. Every run can be undone.
+          Promotes new memories, merges exact duplicates and distills related memories. A run can be undone, together
+          with the runs after it.
           {stats?.next_sleep_at && ` Next run ${formatRelativeTime(stats.next_sleep_at)}.`}
           {scopeKey !== '' && ' Runs cover all users and agents.'}
         </p>

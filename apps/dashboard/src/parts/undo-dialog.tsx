@@ -1,7 +1,13 @@
-import { useState } from 'preact/compat';
-import { useService } from '../service.tsx';
+import type { LaterConsolidations } from '@memoryd/client';
+import { useCallback, useState } from 'preact/compat';
+import { formatCount, formatDateTime, formatNumber } from '../format.ts';
+import { useResource } from '../resource.ts';
+import { type Memories, useService } from '../service.tsx';
 import { Dialog } from './dialog.tsx';
-import { Failure } from './notice.tsx';
+import { Failure, Loading } from './notice.tsx';
+
+/** Maximum later runs that the dialog lists, so that its buttons stay in view. */
+const MAX_LISTED_RUNS = 10;
 
 interface UndoDialogProps {
   runId: string;
@@ -9,35 +15,63 @@ interface UndoDialogProps {
   onClose: () => void;
 }
 
-/** Asks for confirmation and undoes a consolidation run. */
+/** Asks for confirmation and undoes a consolidation run, with the later runs that must be undone first. */
 export function UndoDialog({ runId, onClose, onDone }: UndoDialogProps) {
   const { memory, handleAuthError } = useService();
+  const load = useCallback(
+    async (memory: Memories, signal: AbortSignal) =>
+      (await memory.consolidation({ id: runId, limit: 1 }, { signal })).later,
+    [runId],
+  );
+  const { value: later, loading, error: loadError } = useResource(load);
+  const laterCount = later?.total ?? 0;
   const [isBusy, setIsBusy] = useState(false);
-  const [error, setError] = useState<unknown>();
+  const [undoError, setUndoError] = useState<unknown>();
   const undo = async () => {
     setIsBusy(true);
     try {
-      await memory.undo(runId);
+      await memory.undo(runId, { with_later: laterCount > 0 });
       onDone();
       onClose();
     } catch (failure) {
       handleAuthError(failure);
-      setError(failure);
+      setUndoError(failure);
       setIsBusy(false);
     }
   };
+  const error = undoError ?? loadError;
   return (
-    <Dialog title="Undo this run?" onClose={onClose}>
-      <p>This restores every memory that the run changed. The next run may make the same changes again.</p>
+    <Dialog title={laterCount > 0 ? 'Undo this run and later runs?' : 'Undo this run?'} onClose={onClose}>
+      {loading && <Loading what="later runs" />}
+      {later && laterCount > 0 && <LaterRuns later={later} />}
+      <p>
+        This restores every memory that {laterCount > 0 ? 'these runs' : 'the run'} changed. The next run may make the
+        same changes again.
+      </p>
       {error !== undefined && <Failure error={error} />}
       <div className="actions">
         <button type="button" onClick={onClose}>
           Cancel
         </button>
-        <button type="button" className="danger" disabled={isBusy} onClick={undo}>
-          Undo run
+        <button type="button" className="danger" disabled={isBusy || loading} onClick={undo}>
+          {laterCount > 0 ? `Undo ${formatCount(laterCount + 1, 'run')}` : 'Undo run'}
         </button>
       </div>
     </Dialog>
+  );
+}
+
+function LaterRuns({ later: { total, consolidations } }: { later: LaterConsolidations }) {
+  const listed = consolidations.slice(0, MAX_LISTED_RUNS);
+  return (
+    <>
+      <p>This also undoes the {total === 1 ? 'later run' : `${formatNumber(total)} later runs`}, newest first:</p>
+      <ul className="plain">
+        {listed.map(({ id, started_at }) => (
+          <li key={id}>{formatDateTime(started_at)}</li>
+        ))}
+        {total > listed.length && <li>and {formatCount(total - listed.length, 'earlier run')}</li>}
+      </ul>
+    </>
   );
 }

@@ -11,10 +11,14 @@ import {
   type ConsolidationsResponse,
   createCheck,
   isStorable,
+  type LaterConsolidations,
+  LIMITS,
   MemoryError,
+  UndoRequest,
   type UndoResponse,
 } from '@memoryd/contract';
-import type { ConsolidationRun, Preview, RunChange, UndoOutcome } from '../ports/storage-consolidation.ts';
+import type { ConsolidationRun, LaterRun, Preview, RunChange, UndoOutcome } from '../ports/storage-consolidation.ts';
+import type { UndoResult } from './consolidation/consolidator.ts';
 import { toCounts } from './consolidation/steps.ts';
 import type { Core } from './core.ts';
 import { numberCursors, pageEnd, pageRequest } from './cursor.ts';
@@ -23,6 +27,7 @@ import { toTimestamp, toTimestampOrNull } from './time.ts';
 const checkConsolidate = createCheck(ConsolidateRequest, 'request');
 const checkMany = createCheck(ConsolidationsRequest, 'request');
 const checkOne = createCheck(ConsolidationRequest, 'request', ['id']);
+const checkUndo = createCheck(UndoRequest, 'request');
 const runCursors = numberCursors('consolidations');
 const changeCursors = numberCursors('changes');
 
@@ -89,44 +94,63 @@ export async function consolidation(
     ...toConsolidation(run),
     changes: changes.items.map(toChange),
     ...pageEnd(core, changes, changeCursors, selection),
+    ...(run.state === 'completed' && {
+      later: toLater(await core.storage.laterRuns(namespace, run.no, LIMITS.laterConsolidations)),
+    }),
   };
 }
 
-/** See `MemoryApi.undo`. */
-export async function undo(core: Core, namespace: string, consolidationId: string): Promise<UndoResponse> {
-  assertConsolidationId(consolidationId);
-  const undone = await core.consolidator.undo(namespace, consolidationId);
-  if (undone.outcome !== 'begun') throw toUndoError(undone);
-  return { status: 'undone', id: consolidationId };
+function toLater({ total, items }: Preview<LaterRun>): LaterConsolidations {
+  return { total, consolidations: items.map(({ id, startedAt }) => ({ id, started_at: toTimestamp(startedAt) })) };
 }
 
-function toUndoError(outcome: Exclude<UndoOutcome, { outcome: 'begun' }>): MemoryError {
-  switch (outcome.outcome) {
-    case 'unknown':
-      return consolidationNotFound();
+/** See `MemoryApi.undo`. */
+export async function undo(
+  core: Core,
+  namespace: string,
+  consolidationId: string,
+  request: UndoRequest = {},
+): Promise<UndoResponse> {
+  assertValid(checkUndo, request);
+  assertConsolidationId(consolidationId);
+  const result = await core.consolidator.undo(namespace, consolidationId, request.with_later);
+  if (result.outcome !== 'begun') throw toUndoError(result);
+  const { alsoUndone } = result;
+  return { status: 'undone', id: consolidationId, ...(alsoUndone.length > 0 && { also_undone: alsoUndone }) };
+}
+
+function toUndoError(result: Exclude<UndoResult, { outcome: 'begun' }>): MemoryError {
+  if (result.outcome === 'unknown') return consolidationNotFound();
+  const { alsoUndone, refusedBy } = result;
+  const subject = refusedBy === undefined ? 'the consolidation' : `the later consolidation ${refusedBy}`;
+  const undone = alsoUndone.map((id) => ({ path: `/consolidations/${id}`, message: `consolidation ${id} was undone` }));
+  const written = result.outcome === 'written' ? result.ids : [];
+  const details = [
+    ...written.map((id) => ({ path: `/memories/${id}`, message: `memory ${id} has been updated since` })),
+    ...undone,
+  ];
+  const outcome =
+    undone.length === 0
+      ? ''
+      : `; later consolidations that were undone before: ${undone.length}, the last one ${alsoUndone.at(-1)}`;
+  return new MemoryError(
+    'CONFLICT',
+    `${subject} ${getRefusal(result)}${outcome}`,
+    details.length > 0 ? { details } : {},
+  );
+}
+
+/** Returns the reason of a refused undo, as the predicate of a sentence. */
+function getRefusal(result: Exclude<UndoOutcome, { outcome: 'begun' | 'unknown' }>): string {
+  switch (result.outcome) {
     case 'not-completed':
-      return new MemoryError('CONFLICT', `the consolidation must be completed to be undone, but is ${outcome.state}`);
+      return `must be completed to be undone, but is ${result.state}${result.state === 'running' ? '; the next consolidation completes it' : ''}`;
     case 'too-old':
-      return new MemoryError(
-        'CONFLICT',
-        'the consolidation is older than the archive retention period (archiveDays) and can no longer be undone',
-      );
+      return 'is older than the archive retention period (archiveDays) and can no longer be undone';
     case 'newer':
-      return new MemoryError(
-        'CONFLICT',
-        `consolidations must be undone in reverse order; undo the later consolidation ${outcome.id} first`,
-      );
+      return `can only be undone after later ones: undo ${result.id} first, or set with_later (--with-later) to undo all later consolidations with it`;
     case 'written':
-      return new MemoryError(
-        'CONFLICT',
-        'the consolidation can no longer be undone, because memories that the run changed have been updated since',
-        {
-          details: outcome.ids.map((id) => ({
-            path: `/memories/${id}`,
-            message: `memory ${id} has been updated since`,
-          })),
-        },
-      );
+      return 'can no longer be undone, because memories that the run changed have been updated since';
   }
 }
 

@@ -77,6 +77,9 @@ export type BeginRunResult =
   | { outcome: 'begun' | 'resumed'; ref: RunRef; promotedUntil: number }
   | { outcome: 'undoing'; ref: RunRef };
 
+/** The id and start of a run that must be undone before an earlier run. */
+export type LaterRun = Pick<ConsolidationRun, 'id' | 'startedAt'>;
+
 /** A stored run. `counts` is the number of changes by kind, for an unfinished run the number so far. */
 export interface ConsolidationRun {
   no: number;
@@ -141,9 +144,14 @@ export interface RunStorage {
    */
   changes(namespace: string, no: number, page: PageRequest<number>): Promise<Page<RunChange, number>>;
   /**
+   * Returns the runs after the run with the number `no` that must be undone before that run: unfinished runs, and
+   * completed runs with changes. Newest first, at most `limit`.
+   */
+  laterRuns(namespace: string, no: number, limit: number): Promise<Preview<LaterRun>>;
+  /**
    * Checks that a completed run can be undone, and begins the undo, or continues an undo that a crash interrupted. The
-   * run must have ended after `endedAfter`. Newer runs that are unfinished, or completed with changes, must be undone
-   * first. No client may have written a semantic memory that the run created or distilled again.
+   * run must have ended after `endedAfter`. No client may have written a semantic memory that the run created or
+   * distilled again. `laterRuns` must be undone first; this is checked last.
    */
   beginUndo(namespace: string, id: string, options: { fence: number; endedAfter: number }): Promise<UndoOutcome>;
   /** Begins to undo a run that has not ended. `notes` state the reason and are stored in the record of the run. */

@@ -696,7 +696,12 @@ export function distilStorageContract(tested: TestedStorage): void {
 
     it('is rejected if a client has changed the semantic memory', async () => {
       await distil(await storeAll(CATS), 'Mimi is a cat.');
+      const sources = await storeAll(['Mimi runs.', 'Mimi jumps.']);
       await tested.storage.update({ namespace: 'default', id: 'semantic', at: NOW, content: 'mine' });
+      // Even if a later run must be undone first, so that no run is undone in vain.
+      await inRun((run) => tested.storage.distil(run, { id: 'later', content: 'x', sources, at: NOW }), 'later run');
+      await expect(undo('run of semantic')).rejects.toThrow('written');
+      await undo('later run');
       await expect(undo('run of semantic')).rejects.toThrow('written');
     });
   });

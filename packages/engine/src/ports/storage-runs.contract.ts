@@ -208,14 +208,18 @@ export function runStorageContract(tested: TestedStorage): void {
     it('can only be undone after all newer runs with changes are undone', async () => {
       const older = await storeMemory({ content: 'x', createdAt: NOW + 1 });
       const duplicate = await storeMemory({ content: 'x', createdAt: NOW + 2 });
-      await consolidateOnce('first');
+      const first = await consolidateOnce('first');
       const oldest = await storeMemory({ content: 'x', createdAt: NOW });
       await consolidateOnce('second');
       await consolidateOnce('idle');
       const getMergedInto = async (id: string) => (await tested.storage.memory('default', id, NOW))?.mergedInto;
       expect([await getMergedInto(older.id), await getMergedInto(duplicate.id)]).toEqual([oldest.id, oldest.id]);
       expect(await beginUndo('first')).toEqual({ outcome: 'newer', id: 'second' });
+      expect((await tested.storage.laterRuns('default', first.no, 10)).items).toEqual([
+        { id: 'second', startedAt: NOW },
+      ]);
       await undo('second');
+      expect(await tested.storage.laterRuns('default', first.no, 10)).toEqual({ total: 0, items: [] });
       expect([
         await getMergedInto(older.id),
         await getMergedInto(duplicate.id),
@@ -224,6 +228,23 @@ export function runStorageContract(tested: TestedStorage): void {
       await undo('first');
       expect([await getMergedInto(older.id), await getMergedInto(duplicate.id)]).toEqual([null, null]);
       expect(await findOrdinals('x')).toEqual([older.ordinal, duplicate.ordinal, oldest.ordinal].sort((a, b) => a - b));
+    });
+
+    it('has a list of later runs to undo before it, which includes unfinished runs and unfinished undos', async () => {
+      const later = async (limit = 10, namespace = 'default') => {
+        const { total, items } = await tested.storage.laterRuns(namespace, first.no, limit);
+        return [total, ...items.map(({ id }) => id)];
+      };
+      const first = await consolidateOnce('first');
+      await storeMemory();
+      await consolidateOnce('second');
+      const running = await beginRun({ id: 'running' });
+      expect(await later()).toEqual([2, 'running', 'second']);
+      expect(await later(1)).toEqual([2, 'running']);
+      expect(await later(10, 'other')).toEqual([0]);
+      await tested.storage.endRun(running, NOW);
+      expect((await beginUndo('second')).outcome).toBe('begun');
+      expect(await later()).toEqual([1, 'second']);
     });
 
     it.each(['changed', 'forgotten'] as const)(

@@ -6,6 +6,7 @@ import {
   type ConsolidationChange,
   type ConsolidationPlan,
   type MemoryApi,
+  UndoRequest,
 } from '@memoryd/contract';
 import type { Command } from 'commander';
 import { EXIT_CODES } from '../exit-codes.ts';
@@ -17,13 +18,16 @@ import { asTable, formatTable, print, printEach } from './output.ts';
 import { interruptible } from './progress.ts';
 import { getRequest, optionsGiven, requestOptions } from './request-options.ts';
 
+const UNDO_SHAPE = { schema: UndoRequest, fields: ['with_later'] } as const;
 const SHAPE = { schema: ConsolidateRequest, fields: ['dry_run', 'min_age_seconds'] } as const;
 
 /** `memoryd consolidate` and its subcommands, which list, show and undo consolidation runs. */
 export const consolidateCommand: AddCommand = (program, env) => {
   const command = program
     .command('consolidate')
-    .description('Promote, merge, distil and expire memories now. Each run is recorded, and can be undone.')
+    .description(
+      'Promote, merge, distil and expire memories now. Each run is recorded, and can be undone, newest first.',
+    )
     .enablePositionalOptions();
   command.summary('Promote, merge, distil and expire memories now.');
   withOptions(command, requestOptions<ConsolidateRequest>(SHAPE));
@@ -39,7 +43,10 @@ export const consolidateCommand: AddCommand = (program, env) => {
   const undo = command
     .command('undo')
     .argument('<id>', 'id of the run')
-    .description('Undo a run. Undo newer runs first.');
+    .description(
+      'Undo a run. Runs are undone newest first: if later runs changed something, undo them first or use --with-later.',
+    );
+  withOptions(undo, requestOptions<UndoRequest>(UNDO_SHAPE));
   withMemoryOptions(undo).action((id: string) => undoRun(id, getFlags(undo), env));
 };
 
@@ -146,6 +153,8 @@ async function listChanges(id: string, flags: CommonFlags, env: Environment): Pr
 }
 
 async function undoRun(id: string, flags: CommonFlags, env: Environment): Promise<void> {
-  const undone = await runInterruptibly(flags, env, {}, (api) => api.undo(id));
-  await print(flags, undone, () => `undone ${undone.id}\n`);
+  const request = getRequest<UndoRequest>(UNDO_SHAPE, flags);
+  const undone = await runInterruptibly(flags, env, {}, (api) => api.undo(id, request));
+  const ids = [...(undone.also_undone ?? []), undone.id];
+  await print(flags, undone, () => ids.map((each) => `undone ${each}\n`).join(''));
 }

@@ -170,7 +170,7 @@ function* foreign({ memory: id, consolidation, event }: ForeignIds): Iterable<St
     { url: '/events', headers: { 'last-event-id': event } },
   ];
   for (const request of ofMemory) yield { ...request, step: JSON.stringify(request), foreign: true };
-  const undo = { method: 'POST', url: `/consolidations/${consolidation}/undo` } as const;
+  const undo = { method: 'POST', url: `/consolidations/${consolidation}/undo?with_later=true` } as const;
   yield { ...undo, step: `undo ${consolidation}`, operator: true, foreign: true };
 }
 
@@ -236,7 +236,7 @@ function* consolidations(getResponse: GetResponse): Iterable<Step> {
   yield* pages('/consolidations', getResponse);
   const newest = getResponse('consolidate again').json().id;
   yield { step: 'undo', url: `/consolidations/${newest}/undo`, ...consolidate };
-  yield { step: 'undo the one before', url: `/consolidations/${id}/undo`, ...consolidate };
+  yield { step: 'undo the one before', url: `/consolidations/${id}/undo?with_later=true`, ...consolidate };
   yield { step: 'stats after undoing', url: '/stats' };
   yield* copies(getResponse);
 }

@@ -349,7 +349,7 @@ describe('consolidation', () => {
     const first = await one.consolidate('default', 0);
     await store('b');
     const second = one.consolidate('default', 0);
-    expect(await one.undo('default', first.id)).toEqual({ outcome: 'newer', id: (await second).id });
+    expect(await one.undo('default', first.id)).toMatchObject({ outcome: 'newer', id: (await second).id });
     expect(await one.undo('default', (await second).id)).toMatchObject({ outcome: 'begun' });
     expect(await one.undo('default', first.id)).toMatchObject({ outcome: 'begun' });
     expect((await storage.stats('default', now)).working_count).toBe(2);
@@ -359,7 +359,83 @@ describe('consolidation', () => {
     await store('a');
     const { id } = await consolidator().consolidate('default', 0);
     now += ARCHIVE_MS;
-    expect(await consolidator().undo('default', id)).toEqual({ outcome: 'too-old' });
+    await store('b');
+    const later = await consolidator().consolidate('default', 0);
+    expect(await consolidator().undo('default', id, true)).toEqual({ outcome: 'too-old', alsoUndone: [] });
+    expect((await storage.run('default', later.id))?.state).toBe('completed');
+  });
+
+  /** Stores a memory and consolidates, several times. Returns the ids of the runs, oldest first. */
+  async function consolidateEach(...memories: string[]): Promise<[string, ...string[]]> {
+    const ids: string[] = [];
+    for (const memory of memories) {
+      await store(memory);
+      ids.push((await consolidator().consolidate('default', 0)).id);
+    }
+    return ids as [string, ...string[]];
+  }
+
+  const getStates = async () =>
+    (await storage.runs('default', { limit: 1000, maxBytes: 1e6 })).items.map((run) => run.state);
+
+  it('is undone with all later runs, and no queued run starts in between', async () => {
+    const [first, ...later] = await consolidateEach(...Array.from({ length: 12 }, (_, n) => `memory ${n}`));
+    const one = consolidator();
+    const undone = one.undo('default', first, true);
+    const next = one.consolidate('default', 0);
+    expect(await undone).toMatchObject({ outcome: 'begun', alsoUndone: later.toReversed() });
+    expect((await next).counts).toEqual({ promoted: 12 });
+    expect(await getStates()).toEqual(['completed', ...Array.from({ length: 12 }, () => 'undone')]);
+  });
+
+  it('is undone by a repeated call after a stop between later runs and a crash inside one', async () => {
+    const [first, ...later] = await consolidateEach('a', 'b', 'c', 'd');
+    const log = newLog();
+    const stopping = consolidator('one', ANY_NUMBER, log);
+    const stopped = expect(stopping.undo('default', first, true)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    for await (const event of log.follow(createSeal('0'.repeat(32)), 'default', {})) {
+      if ('state' in event && event.state === 'undone') break;
+    }
+    await stopping.stop();
+    await stopped;
+    const states = (await getStates()).join(' ');
+    expect(states).toMatch(/^(undone )+(undoing )?(completed ?)+$/);
+    const undone = states.split(' ').filter((state) => state === 'undone').length;
+    const [crashed = ''] = later.toReversed().slice(undone);
+    const fence = (await lease.acquire('consolidation', 'killed', now, 10_000)) as number;
+    expect((await storage.beginUndo('default', crashed, { fence, endedAfter: 0 })).outcome).toBe('begun');
+    now += 10_000;
+    expect(await consolidator().undo('default', first, true)).toMatchObject({
+      outcome: 'begun',
+      alsoUndone: later.toReversed().slice(undone),
+    });
+    expect(await getStates()).toEqual(Array.from({ length: 4 }, () => 'undone'));
+    expect(await storage.stats('default', now)).toMatchObject({ working_count: 4, episodic_count: 0 });
+  });
+
+  it('stops at a later run with a semantic memory that a client has changed', async () => {
+    const [first] = await consolidateEach('a');
+    await store('b');
+    await store('c');
+    const fence = (await lease.acquire('consolidation', 'one', now, 10_000)) as number;
+    const { ref } = await storage.beginRun('default', { id: 'distilling', startedAt: now, promotedUntil: now, fence });
+    await storage.promote(ref, { promotedUntil: now, now }, 10);
+    const sources = await Promise.all(
+      ['b', 'c'].map(async (id) => {
+        const { ordinal = 0, version = 0 } = (await storage.memory('default', id, now)) ?? {};
+        return { ordinal, version };
+      }),
+    );
+    await storage.distil(ref, { id: 'semantic', content: 'both', sources, at: now });
+    await storage.endRun(ref, now);
+    await lease.release('consolidation', 'one');
+    await storage.update({ namespace: 'default', id: 'semantic', at: now, content: 'mine' });
+    const [newest] = await consolidateEach('d');
+    expect(await consolidator().undo('default', first, true)).toEqual({
+      ...{ outcome: 'written', ids: ['semantic'] },
+      ...{ refusedBy: 'distilling', alsoUndone: [newest] },
+    });
+    expect(await getStates()).toEqual(['undone', 'completed', 'completed']);
   });
 
   it('has a plan with the counts of the next run, and planning changes nothing', async () => {

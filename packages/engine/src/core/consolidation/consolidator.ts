@@ -48,6 +48,12 @@ export interface ConsolidatorParts extends DistilParts, SelfCheckParts {
 }
 
 /**
+ * Result of an undo. `alsoUndone`: ids of the later runs that were undone, newest first. `refusedBy`: id of the later
+ * run that `outcome` refers to; absent if `outcome` refers to the requested run.
+ */
+export type UndoResult = UndoOutcome & { alsoUndone: string[]; refusedBy?: string };
+
+/**
  * Plans, runs and undoes consolidations. One run or undo is active at a time: a queue ensures this in the process, and
  * a lease among all processes that share the database.
  */
@@ -128,13 +134,13 @@ export class Consolidator {
 
   /**
    * Undoes a run after all queued runs and undos. Returns `begun` if the run was undone; any other outcome is the
-   * reason why the run cannot be undone.
+   * reason why the run cannot be undone. `withLater` undoes the later runs first, newest first.
    */
-  async undo(namespace: string, id: string): Promise<UndoOutcome> {
+  async undo(namespace: string, id: string, withLater = false): Promise<UndoResult> {
     if (this.#queuedUndos >= MAX_WAITING)
       throw new MemoryError('UNAVAILABLE', 'too many undos are queued; retry later');
     this.#queuedUndos++;
-    return this.#enqueue((fence) => this.#undo(namespace, id, fence)).finally(() => this.#queuedUndos--);
+    return this.#enqueue((fence) => this.#undoAll(namespace, id, withLater, fence)).finally(() => this.#queuedUndos--);
   }
 
   /** Stops active operations after their current batch, and rejects queued ones. */
@@ -216,6 +222,18 @@ export class Consolidator {
       const begun = await storage.beginRun(namespace, begin);
       if (begun.outcome !== 'undoing') return begun;
       await this.#undoRun(begun.ref);
+    }
+  }
+
+  /** The number of iterations is limited: each undoes one run, and no run can begin while this process has the lease. */
+  async #undoAll(namespace: string, id: string, withLater: boolean, fence: number): Promise<UndoResult> {
+    const alsoUndone: string[] = [];
+    for (;;) {
+      const undone = await this.#undo(namespace, id, fence);
+      if (undone.outcome !== 'newer' || !withLater) return { ...undone, alsoUndone };
+      const later = await this.#undo(namespace, undone.id, fence);
+      if (later.outcome !== 'begun') return { ...later, alsoUndone, refusedBy: undone.id };
+      alsoUndone.push(undone.id);
     }
   }
 

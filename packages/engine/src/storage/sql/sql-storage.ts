@@ -149,6 +149,7 @@ export function sqlStorage(runner: SqlRunner) {
     runs: (...args) => read('runs', ...args),
     run: (...args) => read('run', ...args),
     changes: (...args) => read('changes', ...args),
+    laterRuns: (...args) => read('laterRuns', ...args),
     beginUndo: (namespace, ...args) => writeIn(namespace, 'beginUndo', [namespace, ...args]),
     beginRevert: (run, notes) => writeIn(run.namespace, 'beginRevert', [run, notes]),
     undoSome: (run, ...args) => writeIn(run.namespace, 'undoSome', [run, ...args]),

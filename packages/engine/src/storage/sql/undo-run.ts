@@ -1,5 +1,12 @@
 import { CONSOLIDATION_LEASE } from '../../ports/coordination.ts';
-import type { ChangeKind, RunRef, StepResult, UndoOutcome } from '../../ports/storage-consolidation.ts';
+import type {
+  ChangeKind,
+  LaterRun,
+  Preview,
+  RunRef,
+  StepResult,
+  UndoOutcome,
+} from '../../ports/storage-consolidation.ts';
 import { fromJson } from '../corruption.ts';
 import { setEvicted } from './archive-memories.ts';
 import { indexAndQueue, recomputeSupersededBy } from './consolidation-queue.ts';
@@ -8,7 +15,7 @@ import { assertFence } from './database-marks.ts';
 import { type FoundMemory, findByOrdinal, isInTier } from './find-memory.ts';
 import { detachDuplicate, erase } from './forget-memories.ts';
 import { addAttributes, removeAttributes } from './memory-rows.ts';
-import type { Queries, Transaction } from './queries.ts';
+import { count, type Queries, type Transaction } from './queries.ts';
 import {
   assertRunning,
   assertState,
@@ -31,7 +38,7 @@ import {
   setSources,
   updateSharedFields,
 } from './semantic-sources.ts';
-import { raw, sql } from './sql.ts';
+import { raw, type Sql, sql } from './sql.ts';
 
 /** Maximum changes that one transaction undoes, so that other writers are not blocked for long. */
 const MAX_UNDONE_AT_ONCE = 100;
@@ -52,22 +59,36 @@ export async function beginUndo(
   if (run.state === 'undoing') return { outcome: 'begun', ref };
   const refusal = refusedUndo(run, endedAfter);
   if (refusal) return refusal;
-  const newer = await newerRun(transaction, ref);
-  if (newer !== undefined) return { outcome: 'newer', id: newer };
   const ids = await writtenSince(transaction, ref);
   if (ids.length > 0) return { outcome: 'written', ids };
+  const [newer] = await listLater(transaction, ref, 1);
+  if (newer) return { outcome: 'newer', id: newer.id };
   await transaction.run(sql`UPDATE consolidation_run SET state = 'undoing' WHERE ${isRun(ref)}`);
   return { outcome: 'begun', ref };
 }
 
-/** Returns the id of the newest later run that is unfinished, or completed with changes. */
-async function newerRun(queries: Queries, { namespace, no }: RunRef): Promise<string | undefined> {
-  const newer = await queries.row<{ id: string }>(sql`
-    SELECT id FROM consolidation_run r WHERE namespace = ${namespace} AND no > ${no}
-      AND (state IN ('running', 'undoing') OR state = 'completed' AND EXISTS (
-        SELECT 1 FROM consolidation_change c WHERE c.namespace = r.namespace AND c.run = r.no))
-    ORDER BY no DESC LIMIT 1`);
-  return newer?.id;
+/** See `Storage.laterRuns`. Must run in a snapshot. */
+export async function laterRuns(
+  queries: Queries,
+  namespace: string,
+  no: number,
+  limit: number,
+): Promise<Preview<LaterRun>> {
+  const run = { namespace, no };
+  return { total: await count(queries, fromLater(run)), items: await listLater(queries, run, limit) };
+}
+
+function listLater(queries: Queries, run: Pick<RunRef, 'namespace' | 'no'>, limit: number): Promise<LaterRun[]> {
+  return queries.rows<LaterRun>(
+    sql`SELECT id, started_at AS "startedAt" FROM ${fromLater(run)} ORDER BY no DESC LIMIT ${limit}`,
+  );
+}
+
+/** Selects the later runs that are unfinished, or completed with changes. */
+function fromLater({ namespace, no }: Pick<RunRef, 'namespace' | 'no'>): Sql {
+  return sql`consolidation_run r WHERE namespace = ${namespace} AND no > ${no}
+    AND (state IN ('running', 'undoing') OR state = 'completed' AND EXISTS (
+      SELECT 1 FROM consolidation_change c WHERE c.namespace = r.namespace AND c.run = r.no))`;
 }
 
 /**

@@ -26,7 +26,7 @@ import { readGroup } from './semantic-sources.ts';
 import { sessions } from './sessions.ts';
 import { dropIdempotencyKeys, storeMany } from './store-memories.ts';
 import { history, textAt } from './text-history.ts';
-import { beginRevert, beginUndo, undoSome } from './undo-run.ts';
+import { beginRevert, beginUndo, laterRuns, undoSome } from './undo-run.ts';
 import { update } from './update-memory.ts';
 import { namespaces, namespaceUsage, stats, totals } from './usage.ts';
 import { users } from './users.ts';
@@ -35,7 +35,7 @@ import { users } from './users.ts';
 export const readVerbs = {
   ...{ memory, history, textAt, memories, growth, session, sessions, users },
   ...{ stats, totals, namespaces, namespaceUsage, userQuotas, secret, isMigrating, lastBackup, readKeys },
-  ...{ runs, run, changes, readGroup, planPromotion, planMergeAfter, planEvict, leastRetainedAfter },
+  ...{ runs, run, changes, laterRuns, readGroup, planPromotion, planMergeAfter, planEvict, leastRetainedAfter },
 };
 
 /**

@@ -1,7 +1,7 @@
-import { UndoResponse } from '@memoryd/contract';
+import { UndoRequest, UndoResponse } from '@memoryd/contract';
 import { refuseBody } from '../json-body.ts';
 import { createResponseSchemas } from '../response-schemas.ts';
-import { ConsolidationPath, NoQuery } from './parameters.ts';
+import { ConsolidationPath } from './parameters.ts';
 import type { Route } from './route.ts';
 
 const config = { access: 'operate', heavy: 'consolidation', refusesForeignPages: true } as const;
@@ -9,18 +9,21 @@ const config = { access: 'operate', heavy: 'consolidation', refusesForeignPages:
 export const undo: Route = (app, { getApi }) => {
   const schema = {
     operationId: 'undo',
-    summary: 'Undo the newest consolidation',
+    summary: 'Undo a consolidation',
     description:
-      'Merged and evicted memories return to recall, promoted ones become working memories again, and the remaining ' +
+      'Runs are undone newest first: an undo is refused while a later run that changed something is not undone. ' +
+      '`with_later=true` undoes these later runs too, each completely, before the run itself; no run starts in between. ' +
+      'If one of them cannot be undone, the undo stops there with 409, and `details` lists the runs that were undone. ' +
+      'Takes no body, or `{}`. Merged and evicted memories return to recall, promoted ones become working memories again, and the remaining ' +
       'memories of merges get their earlier tags, importance and use counts back. New semantic memories are deleted, ' +
       'rewritten ones get their earlier texts and sources back, and detected corrections are dropped. Memories that were ' +
       'forgotten since stay forgotten.',
     tags: ['service'],
     params: ConsolidationPath,
-    querystring: NoQuery,
+    querystring: UndoRequest,
     response: createResponseSchemas(UndoResponse, 'NOT_FOUND', 'CONFLICT'),
   };
   app.post('/consolidations/:id/undo', { schema, config, preValidation: refuseBody }, (request) =>
-    getApi(request).undo(request.params.id),
+    getApi(request).undo(request.params.id, request.query),
   );
 };
