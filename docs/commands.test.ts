@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
@@ -67,7 +67,7 @@ describe('commands in the documentation', () => {
 
   const run = pages.filter(({ blocks }) => blocks.some(({ notRun }) => notRun === undefined));
   it.each(run)(
-    'in $path return the documented responses',
+    'in $path return the documented responses, and recall likely answers',
     async ({ blocks }) => {
       const folder = createSandbox();
       const server = await startProcess({ dbPath: join(folder, 'memory.db') });
@@ -80,6 +80,7 @@ describe('commands in the documentation', () => {
         if (answer !== undefined)
           expect(toComparable(JSON.parse(printed[n] ?? '')), commands).toEqual(toComparable(answer));
       }
+      for (const { output, score } of getRecalled(folder)) expect(score, output).toBeGreaterThanOrEqual(0.5);
     },
     180_000,
   );
@@ -96,16 +97,32 @@ function createSandbox(): string {
   for (const name of ['deploy', 'examples']) symlinkSync(join(root, name), join(folder, name));
   mkdirSync(join(folder, 'bin'));
   const programs = {
-    memoryd: `exec node '${join(root, 'packages/server')}' "$@"`,
+    memoryd: recording('recall?*', `node '${join(root, 'packages/server')}' "$@"`),
     npx: '[ "$1" = memoryd ] && exec "$@"; echo "npx $1 is not run here" >&2; exit 1',
     // Makes curl fail on an error response, as a reader would notice it.
-    curl: 'exec /usr/bin/curl --fail-with-body "$@"',
+    curl: recording('*/recall*', '/usr/bin/curl --fail-with-body "$@"'),
   };
   for (const [name, script] of Object.entries(programs)) {
     writeFileSync(join(folder, 'bin', name), `#!/bin/sh\n${script}\n`);
     chmodSync(join(folder, 'bin', name), 0o755);
   }
   return folder;
+}
+
+/** Returns a script that runs a command, and saves its output if its arguments match the pattern of a recall. */
+function recording(recall: string, command: string): string {
+  const save = `${command} > "$HOME/recalled-$$"; code=$?; cat "$HOME/recalled-$$"; exit $code`;
+  return `case "$*" in ${recall}) ${save};; esac\nexec ${command}`;
+}
+
+/** Returns the output of each recall, and the score of its first result; 0 without a result. */
+function getRecalled(folder: string): { output: string; score: number }[] {
+  const names = readdirSync(folder).filter((name) => name.startsWith('recalled-'));
+  return names.map((name) => {
+    const output = readFileSync(join(folder, name), 'utf8');
+    const [, json, headline] = /"score": ?([\d.]+)|^([01]\.\d\d) /m.exec(output) ?? [];
+    return { output, score: Number(json ?? headline ?? 0) };
+  });
 }
 
 /** Runs the blocks of a page in order in one shell against a server, and returns the output of each. */

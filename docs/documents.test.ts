@@ -1,10 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ERRORS } from '@memoryd/contract';
-import { describe, expect, it } from 'vitest';
+import { openEngine } from '@memoryd/engine';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WEIGHTS } from '../packages/engine/src/core/ranking/weights.ts';
+import { runInProcess } from '../packages/server/conformance/command-in-process.ts';
+import { createTemporaryFolder } from '../packages/server/conformance/process.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
@@ -82,6 +85,90 @@ describe('documents', () => {
     ).toEqual(ERRORS);
   });
 });
+
+/** Minimum score that an example may show: the score of the word `likely`. */
+const MIN_SHOWN_SCORE = 0.5;
+
+describe('the examples of recall', () => {
+  const folder = createTemporaryFolder();
+  let engine: Awaited<ReturnType<typeof openEngine>>;
+  beforeAll(async () => {
+    engine = await openEngine(join(folder, 'memory.db'), { consolidationIntervalSeconds: 0 });
+  });
+  afterAll(async () => {
+    await engine.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  const pages = documents
+    .map((path) => ({ path, ...getExamples(read(path)) }))
+    .filter(({ queries }) => queries.length > 0);
+
+  it('are found in the pages for beginners', () => {
+    const found = pages.map(({ path }) => path);
+    const packages = ['ai-sdk', 'client', 'engine', 'langchain', 'server'].map((name) => `packages/${name}/README.md`);
+    const guides = ['agents', 'command-line', 'users'].map((name) => `docs/guide/${name}.md`);
+    expect(found).toEqual(expect.arrayContaining(['README.md', 'docs/quick-start.md', ...guides, ...packages]));
+  });
+
+  it.each(pages)('in $path find a memory of the page with a score of at least .5', async ({ path, texts, queries }) => {
+    const memory = engine.namespace(path.toLowerCase().replaceAll(/[^a-z]+/g, '-'));
+    for (const content of texts) await memory.store({ content });
+    for (const query of queries) {
+      const getScore = async () => (await memory.recall({ query })).results[0]?.score ?? 0;
+      // Recall uses words only while the model loads.
+      await expect.poll(getScore, { message: query }).toBeGreaterThanOrEqual(MIN_SHOWN_SCORE);
+    }
+  });
+
+  it('show only results with such a score', () => {
+    const shown = /"score": ?([\d.]+)|^([01]\.\d\d) (?:likely|possible|weak) /gm;
+    for (const path of documents) {
+      const scores = [...read(path).matchAll(shown)].map(([, json, headline]) => Number(json ?? headline));
+      expect(
+        scores.filter((score) => score < MIN_SHOWN_SCORE),
+        path,
+      ).toEqual([]);
+    }
+  });
+
+  it('in `memoryd --help` print such a score', async () => {
+    const { stdout } = await runInProcess(['--help']);
+    const [store = [], recall = []] = [...stdout.matchAll(/^ {2}memoryd (store|recall) --user ada '(.+)'$/gm)].map(
+      ([, command = '', text = '']) => [command, '--user', 'ada', text],
+    );
+    expect([store[0], recall[0]]).toEqual(['store', 'recall']);
+    const at = ['--db-path', join(folder, 'help.db')];
+    expect(await runInProcess([...store, ...at])).toMatchObject({ code: 0 });
+    const getScore = async () => Number(/^[\d.]+/.exec((await runInProcess([...recall, ...at])).stdout)?.[0] ?? 0);
+    await expect.poll(getScore).toBeGreaterThanOrEqual(MIN_SHOWN_SCORE);
+  });
+});
+
+/** Ways to store a text in an example: a command, a pipe, JSON and code. */
+const STORES = [
+  /memoryd store [^\n|]*?'([^']+)'/g,
+  /echo '([^'{]+)' \| memoryd store/g,
+  /"content": ?"([^"]+)"/g,
+  /content: ['"`]([^'"`]+)['"`]/g,
+];
+
+/** Ways to ask in an example: a command, a request and code. */
+const QUERIES = [
+  /memoryd recall (?:--user \w+ )?(?:'([^']+)'|(\w+))/g,
+  /[?&']query=([^&'\s]+)/g,
+  /(?:\{ query|prompt): '([^']+)'/g,
+  /\.(?:invoke|context)\('([^']+)'/g,
+];
+
+/** Returns the texts that the code blocks of a page store, and their queries. */
+function getExamples(page: string): { texts: string[]; queries: string[] } {
+  const code = [...page.matchAll(/^```(?:sh|ts)\n([\s\S]*?)^```$/gm)].map(([, block]) => block).join('\n');
+  const find = (patterns: readonly RegExp[]) =>
+    patterns.flatMap((pattern) => [...code.matchAll(pattern)].map(([, quoted, word]) => quoted ?? word ?? ''));
+  const queries = find(QUERIES).map((query) => decodeURIComponent(query.replaceAll('+', ' ')));
+  return { texts: find(STORES), queries: [...new Set(queries)] };
+}
 
 interface LockedPackage {
   engines?: { node?: string };

@@ -20,8 +20,8 @@ describe('code snippets', () => {
     expect(getStoreCurl(locked, { content: 'x' })).toContain(`\\\n  ${header} \\\n  -d`);
     expect(getRecallCurl(locked, { query: 'x' })).toMatch(/\/recall\?query=x' \\\n {2}-H "[^"]+"$/);
     expect(getRecallCurl(open, { query: 'x' })).toBe("curl -s 'http://10.0.0.7:8090/memory/recall?query=x'");
-    expect(getStoreCode(locked, { content: 'x' }, 'y')).toContain('apiKey: process.env.MEMORYD_API_KEY');
-    expect(getStoreCode(open, { content: 'x' }, 'y')).not.toContain('apiKey');
+    expect(getStoreCode(locked, { content: 'x' }, { query: 'y' })).toContain('apiKey: process.env.MEMORYD_API_KEY');
+    expect(getStoreCode(open, { content: 'x' }, { query: 'y' })).not.toContain('apiKey');
   });
 
   it('contain an MCP configuration with the URL of the service', () => {

@@ -16,11 +16,11 @@ export function getStoreCurl(target: Target, request: StoreRequest): string {
 }
 
 /** Returns TypeScript that stores a memory and recalls it. */
-export function getStoreCode(target: Target, request: StoreRequest, query: string): string {
+export function getStoreCode(target: Target, request: StoreRequest, recall: RecallRequest): string {
   return `${getClientSetup(target)}
 await memory.store(${toJson(request)});
 
-${getRecallCall({ query })}`;
+${getRecallCall(recall)}`;
 }
 
 /** Returns the MCP configuration of an agent, as Claude Code and Cursor read it. */

@@ -94,6 +94,7 @@ type RequestParts = Partial<Pick<TransportRequest, 'repeatable' | 'acceptedStatu
  * @example
  * const memory = new MemoryClient({ url: 'http://127.0.0.1:8090' }).scope({ userId: 'ada' });
  * await memory.store({ content: 'Ada is allergic to peanuts' });
+ * const { results } = await memory.recall({ query: 'Can Ada eat peanut butter?' });
  */
 export class MemoryClient implements MemoryApi {
   readonly #transport: Transport;

@@ -109,8 +109,8 @@ export function createProgram(env: Environment, commands: readonly AddCommand[] 
     });
   withExamples(
     program,
-    "memoryd store 'Ada is allergic to peanuts'",
-    "memoryd recall 'what food should we avoid for her'",
+    "memoryd store --user ada 'Ada is allergic to peanuts'",
+    "memoryd recall --user ada 'Can Ada eat peanut butter?'",
   );
   for (const add of commands) add(program, env);
   return program;

@@ -10,7 +10,7 @@ it('the banner shows the addresses, the absolute path of the data, and commands 
     expect(banner).toContain(`${text}\n`);
   }
   expect(banner).toContain(`curl ${url}/store`);
-  expect(banner).toContain(`curl '${url}/recall?query=tea'`);
+  expect(banner).toContain(`curl '${url}/recall?user_id=ada&query=Can+Ada+eat+peanut+butter'`);
 });
 
 it('the banner does not show the password of a PostgreSQL database', () => {

@@ -23,8 +23,8 @@ export function getBanner({ database }: Pick<Settings, 'database'>, url: string,
   Data       ${data}
 
   Store a memory and recall it:
-    ${curl} ${url}/store -d '{"content": "Ada likes tea"}'
-    ${curl} '${url}/recall?query=tea'
+    ${curl} ${url}/store -d '{"user_id": "ada", "content": "Ada is allergic to peanuts"}'
+    ${curl} '${url}/recall?user_id=ada&query=Can+Ada+eat+peanut+butter'
 
   Press Ctrl+C to stop
 

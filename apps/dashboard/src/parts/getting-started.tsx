@@ -3,8 +3,8 @@ import { getMcpConfig, getStoreCode, getStoreCurl } from '../snippets.ts';
 import { AddMemoryForm } from './add-memory-form.tsx';
 import { CodeSample } from './code-sample.tsx';
 
-const EXAMPLE = { content: 'Ada is allergic to peanuts', session_id: 'kitchen' };
-const EXAMPLE_QUERY = 'what should Ada not eat';
+const EXAMPLE = { user_id: 'ada', content: 'Ada is allergic to peanuts', session_id: 'kitchen' };
+const EXAMPLE_RECALL = { user_id: 'ada', query: 'Can Ada eat peanut butter?' };
 
 /** Shows two ways to store the first memory: a form, and code samples with the address of this service. */
 export function GettingStarted({ onStored }: { onStored: (id: string) => void }) {
@@ -18,7 +18,7 @@ export function GettingStarted({ onStored }: { onStored: (id: string) => void })
         <section aria-labelledby="code-title">
           <h2 id="code-title">Store a memory from your code</h2>
           <CodeSample label="curl" code={getStoreCurl(target, EXAMPLE)} />
-          <CodeSample label="TypeScript" code={getStoreCode(target, EXAMPLE, EXAMPLE_QUERY)} />
+          <CodeSample label="TypeScript" code={getStoreCode(target, EXAMPLE, EXAMPLE_RECALL)} />
           <CodeSample label="MCP (.mcp.json)" code={getMcpConfig(target)} />
         </section>
       </div>

@@ -27,8 +27,8 @@ export const recallCommand: AddCommand = (program, env) => {
   withOptions(command, [...requestOptions<RecallRequest>(SHAPE), IDS_OPTION]);
   withExamples(
     command,
-    "memoryd recall 'what food should we avoid for her'",
-    'memoryd recall peanuts --user ada --only-relevant',
+    "memoryd recall --user ada 'Can Ada eat peanut butter?'",
+    'memoryd recall --user ada peanuts --only-relevant',
     'memoryd recall trains --since 2026-01-31 --json',
   );
   withMemoryOptions(command, SCOPE_OPTIONS).action((words: string[], flags: CommonFlags) =>

@@ -43,8 +43,8 @@ export const storeCommand: AddCommand = (program, env) => {
   withOptions(command, requestOptions<StoreRequest>(SHAPE));
   withExamples(
     command,
-    "memoryd store 'Ada is allergic to peanuts' --tag food",
-    "memoryd store 'I like trains' --user ada --session-id notes",
+    "memoryd store --user ada 'Ada is allergic to peanuts' --tag food",
+    "memoryd store --user ada 'I like trains' --session-id notes",
     'memoryd store --lines < notes.txt',
   );
   withMemoryOptions(command, OWN_SCOPE_OPTIONS).action((words: string[], flags: StoreFlags) =>
