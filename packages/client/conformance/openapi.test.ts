@@ -2,7 +2,8 @@ import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ERRORS } from '@memoryd/contract';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { useServer, WORDS_ONLY } from '../../server/conformance/under-test.ts';
+import { expectCleanEnd, startClient, useServer, WORDS_ONLY } from '../../server/conformance/under-test.ts';
+import { ADMINISTRATION, AdministrationClient } from '../src/administration.ts';
 import { MemoryClient } from '../src/index.ts';
 import { CODE_BY_STATUS } from '../src/memory-error.ts';
 import { SCHEMAS } from '../src/operation-schemas.fixture.ts';
@@ -47,13 +48,11 @@ interface Document {
   >;
 }
 
-/** Operations for orchestrators and operators, and headers for caches, which the client does not implement. */
-const NOT_IMPLEMENTED = new Set([
-  ...['readiness', 'liveness', 'If-None-Match'],
-  ...['listKeys', 'addKey', 'revokeKey', 'listNamespaces', 'setQuota', 'setUserQuota', 'deleteNamespace'],
-]);
+/** Operations for orchestrators, and headers for caches, which no client implements. */
+const NOT_IMPLEMENTED = new Set(['readiness', 'liveness', 'If-None-Match']);
 
-async function getDescribedOperations(): Promise<DescribedOperation[]> {
+/** Returns the operations that clients implement. */
+async function getOperations(): Promise<DescribedOperation[]> {
   const { paths } = await memoryd.get<Document>('/openapi.json');
   const described = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, { operationId, parameters = [], requestBody, responses }]) => ({
@@ -67,6 +66,11 @@ async function getDescribedOperations(): Promise<DescribedOperation[]> {
     })),
   );
   return described.filter(({ name }) => !NOT_IMPLEMENTED.has(name));
+}
+
+/** Returns the operations of `MemoryClient`. */
+async function getDescribedOperations(): Promise<DescribedOperation[]> {
+  return (await getOperations()).filter(({ name }) => !Object.hasOwn(ADMINISTRATION, name));
 }
 
 /** Returns a value that must be encoded correctly to arrive unchanged. */
@@ -171,6 +175,37 @@ function normalizeSchema(schema: unknown): unknown {
   });
   return JSON.parse(text);
 }
+
+describe('the client for operators and the OpenAPI document', () => {
+  it('have the same operations with the same names, methods, paths and bodies', async () => {
+    const described = (await getOperations()).filter(({ name }) => Object.hasOwn(ADMINISTRATION, name));
+    expect(described.map(({ name, method, path }) => [name, { method, path }])).toEqual(
+      expect.arrayContaining(Object.entries(ADMINISTRATION)),
+    );
+    expect(described).toHaveLength(Object.keys(ADMINISTRATION).length);
+    // A server of its own, because the first key ends access without a key.
+    const service = await startClient({ env: WORDS_ONLY });
+    const { port } = service.server;
+    const client = new AdministrationClient({ url: `http://127.0.0.1:${port}` });
+    const id = 'a b/ü?&=#%';
+    const quota = { memories: 5, bytes: null };
+    expect(await client.setUserQuota(id, quota)).toEqual({ user_id: id, quota });
+    expect(await client.setQuota('kitchen', quota)).toEqual({ name: 'kitchen', quota });
+    expect((await client.listNamespaces()).namespaces).toContainEqual(
+      expect.objectContaining({ name: 'kitchen', quota, keys: 0 }),
+    );
+    expect(await client.deleteNamespace('kitchen')).toEqual({ name: 'kitchen', status: 'deleted', deleted_count: 0 });
+    for (const name of ['.', '..', '', 'nobody']) {
+      await expect(client.deleteNamespace(name), name).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    }
+    const { key, ...made } = await client.addKey({ namespace: 'kitchen', scope: 'operate' });
+    const operator = new AdministrationClient({ url: `http://127.0.0.1:${port}`, apiKey: key });
+    expect((await operator.listKeys()).keys).toMatchObject([{ id: made.id, namespace: 'kitchen', scope: 'operate' }]);
+    expect(await operator.revokeKey(made.id)).toEqual({ id: made.id, status: 'revoked' });
+    await expect(operator.listKeys()).rejects.toMatchObject({ code: 'UNAUTHORIZED' });
+    await expectCleanEnd(service.server);
+  });
+});
 
 describe('client and OpenAPI document', () => {
   it('have the same operations with the same names, methods and paths', async () => {

@@ -9,7 +9,7 @@ import manifest from '../package.json' with { type: 'json' };
 import { VERSION } from '../src/index.ts';
 
 const dist = fileURLToPath(new URL('../dist/', import.meta.url));
-const ENTRIES = ['index', 'session'];
+const ENTRIES = ['index', 'session', 'administration'];
 
 /** Maximum download size of an entry point. */
 const MAX_BYTES = 8000;

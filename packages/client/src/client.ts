@@ -49,8 +49,9 @@ import { readEvents } from './event-stream.ts';
 import { createIdempotencyKey } from './idempotency-key.ts';
 import { toJsonBody } from './json-body.ts';
 import { createLineBody } from './line-body.ts';
-import { createFieldError, MemoryError, toError, toUnexpectedResponse } from './memory-error.ts';
+import { createFieldError, MemoryError, toError } from './memory-error.ts';
 import { OPERATIONS, type Operation } from './operations.ts';
+import { parseObject, readJson } from './response-body.ts';
 import {
   type CallOptions,
   type OpenResponse,
@@ -382,12 +383,6 @@ function getMinor(version: string): string {
   return version.split('.', 2).join('.');
 }
 
-async function readJson<T extends object>(response: Response): Promise<T> {
-  const body = parseObject<T>(await response.text());
-  if (!body) throw toUnexpectedResponse(response, 'a JSON object');
-  return body;
-}
-
 /**
  * Reads a health response with status 200 or 503. Throws if the status is 503 and the body does not report `unhealthy`,
  * such as the page of a proxy or the error of a service that rejects the request.
@@ -398,15 +393,6 @@ async function readHealth(response: Response): Promise<HealthResponse> {
   const health = parseObject<HealthResponse>(text);
   if (health?.status !== 'unhealthy') throw toError(response, text);
   return health;
-}
-
-function parseObject<T extends object>(text: string): T | undefined {
-  try {
-    const value = JSON.parse(text);
-    return typeof value === 'object' && value ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 // The service has no memory with an id that cannot be encoded in a URL, so the error is NOT_FOUND as for any unknown
