@@ -6,7 +6,19 @@ const POSTGRES = ['packages/postgres/src/**/*.test.ts', 'packages/*/**/*.postgre
 /** Conformance tests of REST endpoints that use the database. These tests run on SQLite and on PostgreSQL. */
 const ON_POSTGRES_TOO = [
   ...['concurrency', 'consolidations', 'durability', 'events', 'forget', 'health', 'history', 'idempotency'],
-  ...['listing', 'recall', 'session', 'store', 'store-batch', 'tiers', 'two-users', 'update', 'user-scopes', 'users'],
+  ...[
+    'listing',
+    'missing-database',
+    'recall',
+    'session',
+    'store',
+    'store-batch',
+    'tiers',
+    'two-users',
+    'update',
+    'user-scopes',
+    'users',
+  ],
 ].map((name) => `packages/server/conformance/${name}.test.ts`);
 
 const project = (name: string, include: string[], options: object = {}) => ({

@@ -3,11 +3,13 @@ export type { EmbedderHealth } from './core/embedding-queue/embedding-queue.ts';
 export { assertNamespace } from './core/namespaces.ts';
 export type { Engine, EngineOptions, EngineSettings, EngineState } from './engine.ts';
 export { ENGINE_DEFAULTS } from './engine-defaults.ts';
+export { assertNewKey } from './keys/key-ring.ts';
 export { type Migrated, migrateDatabase } from './migrate-database.ts';
 export { openEngine } from './open-engine.ts';
 export { type OpenMemory, type OpenMemoryOptions, openMemory } from './open-memory.ts';
 export {
   type DatabaseOptions,
+  hasDatabase,
   openAdministration,
   parseDatabase,
   recordBackup,

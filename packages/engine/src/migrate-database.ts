@@ -1,11 +1,11 @@
 import { createHash, hash } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { formatCount, type ImportResponse, MemoryError } from '@memoryd/contract';
 import { EventLog } from './core/event-log.ts';
 import { exportMemories } from './core/export-memories.ts';
 import { importMemories } from './core/import-memories.ts';
-import { type DatabaseOptions, openStorage } from './open-storage.ts';
+import { cannotOpen, getDatabaseName } from './database-name.ts';
+import { type DatabaseOptions, hasDatabase, openStorage } from './open-storage.ts';
 import type { OpenDatabase } from './ports/storage.ts';
 import type { NamespaceUsage } from './ports/storage-namespaces.ts';
 import { systemClock, uuidV7 } from './system.ts';
@@ -39,7 +39,7 @@ const AT_REST = { workingMax: Number.MAX_SAFE_INTEGER, recalls: false };
  * consolidation runs and idempotency keys. Vectors are re-embedded. The target must be empty, or contain part of the
  * data from an interrupted migration. Compares both databases at the end.
  *
- * @throws MemoryError NOT_FOUND if the source file does not exist
+ * @throws MemoryError NOT_FOUND if the source does not exist; no target is created
  * @throws MemoryError CONFLICT if the target contains other data, or if the databases differ at the end
  * @throws MemoryError UNAVAILABLE if a database cannot be used or the signal is aborted
  */
@@ -47,12 +47,9 @@ export async function migrateDatabase(
   { from, to }: { from: DatabaseOptions; to: DatabaseOptions },
   options: { signal?: AbortSignal; onProgress?: OnProgress } = {},
 ): Promise<Migrated> {
-  if (from.dbPath !== undefined && !existsSync(from.dbPath)) {
-    throw new MemoryError('NOT_FOUND', `there is no database at ${from.dbPath}; check the path`);
-  }
-  const source = await openStorage({ ...from, ...AT_REST });
+  const source = await openSource(from);
   try {
-    const target = await openStorage({ ...to, ...AT_REST });
+    const target = await openAtRest(to);
     try {
       return await new Migration(source, target, options).run();
     } finally {
@@ -61,6 +58,20 @@ export async function migrateDatabase(
   } finally {
     await source.storage.close();
   }
+}
+
+async function openSource(from: DatabaseOptions): Promise<OpenDatabase> {
+  const exists = await hasDatabase(from).catch((cause) => {
+    throw cannotOpen(from, cause);
+  });
+  if (exists) return openAtRest(from);
+  throw new MemoryError('NOT_FOUND', `there is no database at ${getDatabaseName(from)}; check the source`);
+}
+
+async function openAtRest(database: DatabaseOptions): Promise<OpenDatabase> {
+  return openStorage({ ...database, ...AT_REST }).catch((cause) => {
+    throw cannotOpen(database, cause);
+  });
 }
 
 class Migration {

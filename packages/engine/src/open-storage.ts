@@ -1,10 +1,12 @@
+import { statSync } from 'node:fs';
 import { getNamespaces } from './core/namespaces.ts';
 import { KeyRing } from './keys/key-ring.ts';
 import type { Administration } from './ports/administration.ts';
 import type { Telemetry } from './ports/runtime.ts';
 import type { OpenDatabase } from './ports/storage.ts';
 import type { Quotas } from './ports/storage-namespaces.ts';
-import { loadPostgres } from './postgres-package.ts';
+import { inspectDatabase, loadPostgres } from './postgres-package.ts';
+import { hasLog } from './storage/sqlite/file.ts';
 import { openSqlite } from './storage/sqlite/open-sqlite.ts';
 import { type Verified, type VerifyStage, verifyFile } from './storage/sqlite/verify-file.ts';
 import { systemClock } from './system.ts';
@@ -45,6 +47,21 @@ type StorageOptions = DatabaseOptions & {
 /** Parses a database argument: the address of a PostgreSQL database, or the path of a file. */
 export function parseDatabase(text: string): DatabaseOptions {
   return /^postgres(ql)?:\/\//i.test(text) ? { databaseUrl: text } : { dbPath: text };
+}
+
+/**
+ * Returns whether a database exists: a file that is not empty, or a PostgreSQL database with memoryd's tables. Creates
+ * and changes nothing. Returns true for a file that cannot be accessed. Rejects with UNAVAILABLE if a PostgreSQL
+ * database cannot be used.
+ */
+export async function hasDatabase({ dbPath, databaseUrl }: DatabaseOptions): Promise<boolean> {
+  if (databaseUrl !== undefined) return (await inspectDatabase(databaseUrl)).at > 0;
+  try {
+    // An empty file with a log was emptied by accident. Opening reports the error.
+    return statSync(dbPath).size > 0 || hasLog(dbPath);
+  } catch (error) {
+    return !/^(ENOENT|ENOTDIR)$/.test(String((error as NodeJS.ErrnoException).code));
+  }
 }
 
 /** Opens a SQLite or PostgreSQL database. Rejects with UNAVAILABLE if the database cannot be used. */

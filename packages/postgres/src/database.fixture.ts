@@ -8,6 +8,8 @@ export const TEST_CONNECTIONS = 4;
 export interface DatabaseServer {
   /** Creates an empty database (a schema), and returns its URL. */
   create(): Promise<string>;
+  /** Returns true if the database has no tables. */
+  isEmpty(url: string): Promise<boolean>;
   /** Returns true if any row of any table contains the text. */
   holds(url: string, text: string): Promise<boolean>;
   /** Deletes the database. All connections to it must be closed. */
@@ -41,6 +43,7 @@ export async function usePostgres(): Promise<DatabaseServer> {
       url.searchParams.set('application_name', schema);
       return url.href;
     },
+    isEmpty: async (url) => (await getTables(pool, getSchema(url))).length === 0,
     holds: (url, text) => anyRowHolds(pool, getSchema(url), text),
     async drop(url) {
       await pool.query(`DROP SCHEMA ${getSchema(url)} CASCADE`);
@@ -67,11 +70,13 @@ interface Queryable {
   query(sql: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
 }
 
+async function getTables(database: Queryable, schema: string): Promise<{ name: string }[]> {
+  const statement = 'SELECT tablename AS name FROM pg_tables WHERE schemaname = $1';
+  return (await database.query(statement, [schema])).rows as { name: string }[];
+}
+
 async function anyRowHolds(database: Queryable, schema: string, text: string): Promise<boolean> {
-  const { rows: tables } = await database.query('SELECT tablename AS name FROM pg_tables WHERE schemaname = $1', [
-    schema,
-  ]);
-  for (const { name } of tables as { name: string }[]) {
+  for (const { name } of await getTables(database, schema)) {
     const { rows } = await database.query(
       `SELECT 1 FROM ${schema}.${name} row WHERE strpos(row::text, $1) > 0 LIMIT 1`,
       [text],

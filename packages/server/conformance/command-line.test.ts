@@ -428,16 +428,6 @@ describe('commands for a database file', () => {
     expect([(await recalled()).total, (await recalled('--namespace', 'b')).total]).toEqual([2, 0]);
     await server.stop();
   });
-
-  it.each([['recall', 'x'], ['session'], ['consolidate'], ['list'], ['show', 'x'], ['history', 'x']])(
-    '%s does not create a missing database',
-    async (...args) => {
-      const dbPath = newPath();
-      const { code, stderr } = await runInProcess([...args, '--db-path', dbPath], { env });
-      expect([code, stderr]).toEqual([2, expect.stringContaining(`there is no database at ${dbPath}`)]);
-      expect(existsSync(dbPath)).toBe(false);
-    },
-  );
 });
 
 describe('commands for a service', () => {

@@ -1,4 +1,5 @@
-import { join } from 'node:path';
+import { readdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { afterAll } from 'vitest';
 import { type DatabaseServer, TEST_CONNECTIONS, usePostgres } from '../../postgres/src/database.fixture.ts';
 import { filesHold, getMiddle } from './database-files.ts';
@@ -22,6 +23,17 @@ export async function newDatabase(): Promise<string> {
   const url = await (await getPostgres()).create();
   created.add(url);
   return url;
+}
+
+/**
+ * Names a database that does not exist: a file in a missing folder, or an empty PostgreSQL database. `isMissing` returns
+ * false as soon as a file, a folder or a table exists.
+ */
+export async function nameMissingDatabase(): Promise<{ database: string; isMissing(): Promise<boolean> }> {
+  const database = await newDatabase();
+  if (isAddress(database)) return { database, isMissing: async () => (await getPostgres()).isEmpty(database) };
+  const folder = dirname(database);
+  return { database: join(folder, 'new', 'memory.db'), isMissing: async () => readdirSync(folder).length === 0 };
 }
 
 /** Returns whether the files of a SQLite database, or the rows of a PostgreSQL database, contain a word. */

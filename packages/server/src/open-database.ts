@@ -1,6 +1,6 @@
 import { MemoryError } from '@memoryd/contract';
 import { type Engine, type EngineOptions, openEngine, type Telemetry } from '@memoryd/engine';
-import { cannotOpen, getDatabaseName } from './database-name.ts';
+import { cannotOpen, getDatabaseName } from '@memoryd/engine/defaults';
 import { getMessage } from './error-text.ts';
 import { engineSettings } from './settings/engine-settings.ts';
 import type { Settings } from './settings/read.ts';

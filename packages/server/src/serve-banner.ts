@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { styleText } from 'node:util';
-import { getDatabaseName } from './database-name.ts';
+import { getDatabaseName } from '@memoryd/engine/defaults';
 import type { Settings } from './settings/read.ts';
 import { VERSION } from './version.ts';
 

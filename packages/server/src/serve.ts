@@ -1,8 +1,8 @@
 import { setFlagsFromString } from 'node:v8';
 import { DEFAULTS } from '@memoryd/contract/limits';
 import type { Engine, Telemetry } from '@memoryd/engine';
+import { getDatabaseName } from '@memoryd/engine/defaults';
 import type { DestinationStream } from 'pino';
-import { getDatabaseName } from './database-name.ts';
 import { areKeysNeeded, howToMakeAKey, isLoopbackHost } from './http/access.ts';
 import { allowedOrigins } from './http/cross-origin.ts';
 import type { PressureLimits } from './http/overload/pressure.ts';

@@ -76,8 +76,7 @@ export class KeyRing implements Keys {
   }
 
   async add(request: NewKey): Promise<ApiKeyWithSecret> {
-    assertValid(check, request);
-    assertBindable(request);
+    assertNewKey(request);
     const id = randomBytes(ID_BYTES).toString('hex');
     const secret = randomBytes(SECRET_BYTES).toString('hex');
     const digest = getDigest(secret).toString('hex');
@@ -194,8 +193,13 @@ export class KeyRing implements Keys {
   }
 }
 
-/** Throws INVALID_REQUEST for a key that is bound to a user or an agent and has a scope for the whole namespace. */
-function assertBindable({ scope, user_id, agent_id }: NewKey): void {
+/**
+ * Throws INVALID_REQUEST for an invalid field, and for a key that is bound to a user or an agent and has a scope for the
+ * whole namespace.
+ */
+export function assertNewKey(request: NewKey): void {
+  assertValid(check, request);
+  const { scope, user_id, agent_id } = request;
   if ((user_id ?? agent_id ?? null) === null || scope === 'read' || scope === 'write') return;
   const message = 'scope must be read or write for a key that is bound to a user or an agent';
   throw invalidRequest([{ path: '/scope', message }]);

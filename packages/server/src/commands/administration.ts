@@ -1,38 +1,65 @@
-import type { Administration } from '@memoryd/engine';
+import { cannotOpen, getDatabaseName } from '@memoryd/engine/defaults';
 import type { Command } from 'commander';
-import { cannotOpen } from '../database-name.ts';
-import type { Environment } from '../settings/read.ts';
+import { atService, withPlace } from '../place-errors.ts';
+import { loadSettings } from '../settings/file.ts';
+import type { Environment, Settings } from '../settings/read.ts';
+import { UsageError } from '../usage-error.ts';
 import { type CommonFlags, JSON_OPTION, withOptions } from './command.ts';
-import { DATABASE_OPTIONS, existingDatabase, readDatabase } from './database.ts';
+import { assertThere, isRemote, isThere } from './database.ts';
+import { assertNoApiKey, PLACE_OPTIONS } from './memories.ts';
+import type { PlaceAdministration } from './place-administration.ts';
 
-/** Adds the database options and `--json` to a command. */
-export function withDatabase(command: Command): Command {
-  return withOptions(command, [...DATABASE_OPTIONS, JSON_OPTION]);
+/** Adds the options that name a database or a service, and `--json`, to a command. */
+export function withAdministration(command: Command): Command {
+  return withOptions(command, [JSON_OPTION, ...PLACE_OPTIONS]);
 }
 
-/** Runs `work` on an existing database, which a server may be using at the same time. */
+/**
+ * Runs `work` with the service or the existing database that flags, environment and settings file name. A server may
+ * use the database at the same time. Errors name the database or the service.
+ *
+ * @param canMake whether a missing database is created, if its path is not the default
+ */
 export async function administer<T>(
   flags: CommonFlags,
   env: Environment,
-  work: (administration: Administration) => Promise<T>,
+  work: (administration: PlaceAdministration) => Promise<T>,
+  { canMake = false } = {},
 ): Promise<T> {
-  existingDatabase(flags, env);
-  return administerNew(flags, env, work);
+  const settings = loadSettings(flags, env);
+  if (isRemote(flags, settings)) {
+    const { connectAdministration } = await import('./service-administration.ts');
+    return atService(settings.url, async () => work(await connectAdministration(settings)));
+  }
+  assertNoApiKey(flags);
+  await (canMake ? assertNamed(settings) : assertThere(settings.database));
+  return administerDatabase(settings, work);
 }
 
-/** Like `administer`, but creates a missing database. */
-export async function administerNew<T>(
-  flags: CommonFlags,
-  env: Environment,
-  work: (administration: Administration) => Promise<T>,
+/** Throws a UsageError if the database is missing and its path is the default, so that nobody has named the database. */
+async function assertNamed({ database, isDatabaseNamed }: Settings): Promise<void> {
+  if (isDatabaseNamed || (await isThere(database))) return;
+  throw new UsageError(
+    `there is no database at ${getDatabaseName(database)}, the default path; start memoryd serve first, which creates it, ` +
+      'or name the database with --db-path or --database-url',
+  );
+}
+
+async function administerDatabase<T>(
+  { database }: Settings,
+  work: (administration: PlaceAdministration) => Promise<T>,
 ): Promise<T> {
   const { openAdministration } = await import('@memoryd/engine');
-  const database = readDatabase(flags, env);
+  const place = getDatabaseName(database);
   const administration = await openAdministration(database).catch((cause) => {
     throw cannotOpen(database, cause);
   });
+  const { keys, namespaces } = administration;
+  const ownFlags = database.dbPath === undefined ? '--database-url ADDRESS' : `--db-path ${place}`;
   try {
-    return await work(administration);
+    return await work({ place, ownFlags, keys, namespaces });
+  } catch (error) {
+    throw withPlace(place, error);
   } finally {
     await administration.close();
   }

@@ -1,9 +1,9 @@
-import { withAdvice } from '../no-response.ts';
+import { atService } from '../place-errors.ts';
 import { loadSettings } from '../settings/file.ts';
 import type { Environment, Settings } from '../settings/read.ts';
 import { type AddCommand, type CommonFlags, JSON_OPTION, withExamples, withOptions } from './command.ts';
-import { assertThere, getFile, ONLY_FILES } from './database.ts';
-import { isRemote, PLACE_OPTIONS, serviceAt } from './memories.ts';
+import { assertThere, getFile, isRemote, ONLY_FILES } from './database.ts';
+import { PLACE_OPTIONS, serviceAt } from './memories.ts';
 import { writeNewFile } from './new-file.ts';
 import { note, print } from './output.ts';
 import { interruptible, type Progress, showProgress } from './progress.ts';
@@ -37,7 +37,8 @@ interface Copying {
 
 async function copyFile(file: string, settings: Settings, { signal, progress }: Copying): Promise<number> {
   const { backUpFile, recordBackup } = await import('@memoryd/engine');
-  const dbPath = getFile(assertThere(settings).database);
+  const dbPath = getFile(settings.database);
+  await assertThere(settings.database);
   const { sizeBytes } = await backUpFile(dbPath, file, { signal, onCopied: progress.show });
   // The backup is complete even if its time cannot be recorded, for example because the disk is full.
   await recordBackup({ dbPath }).catch((error: unknown) =>
@@ -55,6 +56,6 @@ async function download(file: string, settings: Settings, { signal, progress }: 
       yield piece;
     }
   }
-  await withAdvice(service, () => writeNewFile(file, withProgress(), signal));
+  await atService(settings.url, () => writeNewFile(file, withProgress(), signal));
   return sizeBytes;
 }

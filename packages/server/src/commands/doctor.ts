@@ -13,7 +13,8 @@ import { EXIT_CODES } from '../exit-codes.ts';
 import { SERVICE_SETTINGS, settingOptions } from '../settings/options.ts';
 import type { Environment, Settings } from '../settings/read.ts';
 import { type AddCommand, type CommonFlags, JSON_OPTION, withExamples, withOptions } from './command.ts';
-import { isRemote, serviceAt } from './memories.ts';
+import { isRemote } from './database.ts';
+import { serviceAt } from './memories.ts';
 import { print } from './output.ts';
 
 /** `memoryd doctor`: exit code 1 if a check finds a problem. */

@@ -2,9 +2,10 @@ import { type ApiKey, DEFAULTS, SCOPES, type Scope } from '@memoryd/contract';
 import { Option } from 'commander';
 import type { Environment } from '../settings/read.ts';
 import { UsageError } from '../usage-error.ts';
-import { administer, administerNew, withDatabase } from './administration.ts';
+import { administer, withAdministration } from './administration.ts';
 import { type AddCommand, type CommonFlags, destructive, needsCommand, withExamples } from './command.ts';
 import { formatTable, note, print } from './output.ts';
+import type { PlaceAdministration } from './place-administration.ts';
 
 const SCOPE_HELP =
   'Permissions of the key: metrics (read metrics only), read, write (and read), or operate (everything, with backups and ' +
@@ -43,25 +44,32 @@ export const keysCommand: AddCommand = (program, env) => {
     'memoryd keys add --name laptop',
     'memoryd keys add --scope read --user ada --expires-at 2027-01-31',
   );
-  withDatabase(add).action((flags: AddFlags) => addKey(flags, env));
+  withAdministration(add).action((flags: AddFlags) => addKey(flags, env));
   const list = group
     .command('list')
     .description('List all keys, including revoked ones, without their secrets.')
     .option('--namespace <name>', 'List the keys of this namespace only.');
-  withDatabase(list).action((flags: ListFlags) => listKeys(flags, env));
+  withAdministration(list).action((flags: ListFlags) => listKeys(flags, env));
   const revoke = destructive(group.command('revoke'))
     .description('Revoke a key: requests with it are refused.')
     .argument('<id>', 'id of the key');
-  withDatabase(revoke).action((id: string, flags: CommonFlags) => revokeKey(id, flags, env));
+  withAdministration(revoke).action((id: string, flags: CommonFlags) => revokeKey(id, flags, env));
   const open = destructive(group.command('open'))
     .description('Accept requests from this machine without a key again, until the next key is created.')
     .option('--yes', 'Confirm. Without it, nothing changes.');
-  withDatabase(open).action((flags: OpenFlags) => openLoopback(flags, env));
+  withAdministration(open).action((flags: OpenFlags) => openLoopback(flags, env));
 };
 
-const FIRST_KEY =
-  'From now on, requests from this machine need a key too, as `Authorization: Bearer KEY`. ' +
-  'To accept them without a key again, run `memoryd keys open --yes`.';
+/** Returns the note before the first key of a database or a service is created. */
+function getFirstKeyNote({ place, ownFlags }: PlaceAdministration): string {
+  const open = 'memoryd keys open --yes';
+  const command =
+    ownFlags === undefined ? `\`${open}\` on this machine, with the service's own database` : `\`${open} ${ownFlags}\``;
+  return (
+    `From now on, requests from this machine need a key too, as \`Authorization: Bearer KEY\`, to use ${place}. ` +
+    `To accept them without a key again, run ${command}.`
+  );
+}
 
 // Standard output contains only the key (with `--json`, the key with its properties), so that the output can be piped.
 // Notes go to standard error.
@@ -74,10 +82,14 @@ async function addKey(flags: AddFlags, env: Environment): Promise<void> {
     ...(name !== undefined && { name }),
     ...(expiresAt !== undefined && { expires_at: expiresAt }),
   };
-  const created = await administerNew(flags, env, async ({ keys }) => {
-    if (!(await keys.areRequired())) note(FIRST_KEY);
-    return keys.add(request);
-  });
+  // Checked here too, so that an invalid request creates no database.
+  (await import('@memoryd/engine')).assertNewKey(request);
+  const add = async (administration: PlaceAdministration) => {
+    const { place, keys } = administration;
+    if (!(await keys.areRequired())) note(getFirstKeyNote(administration));
+    return { place, created: await keys.add(request) };
+  };
+  const { place, created } = await administer(flags, env, add, { canMake: true });
   await print(flags, created, () => `${created.key}\n`);
   const until = created.expires_at === null ? '' : ` It expires at ${created.expires_at}.`;
   const owner = [
@@ -86,7 +98,7 @@ async function addKey(flags: AddFlags, env: Environment): Promise<void> {
   ];
   const where = [`in the namespace ${namespace}`, ...owner].join(' ');
   note(
-    `This key (id ${created.id}) allows ${scope} ${where}. Save the key now, because it is not shown again.${until}`,
+    `This key (id ${created.id}) of ${place} allows ${scope} ${where}. Save the key now, because it is not shown again.${until}`,
   );
 }
 
@@ -96,11 +108,14 @@ async function openLoopback(flags: OpenFlags, env: Environment): Promise<void> {
       'the command lets every program on this machine read and change everything without a key; add --yes to confirm',
     );
   }
-  await administer(flags, env, ({ keys }) => keys.openLoopback());
+  const place = await administer(flags, env, async ({ place, keys }) => {
+    await keys.openLoopback();
+    return place;
+  });
   await print(
     flags,
     { status: 'open' },
-    () => 'Requests from this machine need no key now. Existing keys still work.\n',
+    () => `Requests from this machine to ${place} need no key now. Existing keys still work.\n`,
   );
 }
 
@@ -130,6 +145,9 @@ function getRow({
 }
 
 async function revokeKey(id: string, flags: CommonFlags, env: Environment): Promise<void> {
-  await administer(flags, env, ({ keys }) => keys.revoke(id));
-  await print(flags, { id, status: 'revoked' }, () => `The key ${id} is revoked.\n`);
+  const place = await administer(flags, env, async ({ place, keys }) => {
+    await keys.revoke(id);
+    return place;
+  });
+  await print(flags, { id, status: 'revoked' }, () => `The key ${id} of ${place} is revoked.\n`);
 }

@@ -3,7 +3,8 @@ import { SERVICE_SETTINGS, settingOptions } from '../settings/options.ts';
 import type { SettingKey } from '../settings/schema.ts';
 import { UsageError } from '../usage-error.ts';
 import { type AddCommand, withExamples, withOptions } from './command.ts';
-import { isRemote, NAMESPACE_AT_URL, NAMESPACE_OPTION_AT_URL, SCOPE_OPTIONS, toScope } from './memories.ts';
+import { isRemote } from './database.ts';
+import { NAMESPACE_AT_URL, NAMESPACE_OPTION_AT_URL, SCOPE_OPTIONS, toScope } from './memories.ts';
 
 const DESCRIPTION =
   'Serve memories to one agent on standard input and output, with the Model Context Protocol. The log goes to standard ' +

@@ -1,16 +1,16 @@
 import type { MemoryClient } from '@memoryd/client';
 import { type MemoryApi, type MemoryScope, withScope } from '@memoryd/contract';
 import type { Engine, Telemetry } from '@memoryd/engine';
+import { cannotOpen } from '@memoryd/engine/defaults';
 import { type Command, Option } from 'commander';
-import { cannotOpen } from '../database-name.ts';
-import { withAdvice } from '../no-response.ts';
+import { atService } from '../place-errors.ts';
 import { engineSettings, engineSettingsWithoutModel } from '../settings/engine-settings.ts';
 import { loadSettings } from '../settings/file.ts';
 import { settingOptions } from '../settings/options.ts';
 import type { Environment, Flags, Settings } from '../settings/read.ts';
 import { UsageError } from '../usage-error.ts';
 import { type CommonFlags, JSON_OPTION, withOptions } from './command.ts';
-import { assertThere, NAMESPACE_OPTION } from './database.ts';
+import { assertThere, isRemote, NAMESPACE_OPTION } from './database.ts';
 import { note } from './output.ts';
 
 /** Requirements of a command that opens a database itself. */
@@ -37,7 +37,7 @@ const KEY_OPTION = new Option(
 );
 
 /** Maximum retries of a request; low, because the user is waiting. */
-const RETRIES = 2;
+export const RETRIES = 2;
 
 const { description: namespaceHelp, flags: namespaceFlags } = NAMESPACE_OPTION;
 
@@ -113,17 +113,6 @@ export async function withMemories<T>(
     : openDatabase(flags, settings, needs, scopedWork);
 }
 
-/**
- * Returns true if a command uses a running service instead of a database: a service URL is set, and no flag names a
- * database. Throws a UsageError if flags name both a service and a database.
- */
-export function isRemote(flags: Flags, { url }: Settings): boolean {
-  const flag = flags.dbPath !== undefined ? '--db-path' : flags.databaseUrl !== undefined && '--database-url';
-  if (!flag) return url !== '';
-  if (flags.url !== undefined) throw new UsageError(`${flag} and --url exclude each other; give one of them`);
-  return false;
-}
-
 async function useService<T>(
   flags: CommonFlags,
   settings: Settings,
@@ -132,11 +121,12 @@ async function useService<T>(
   if (flags.namespace !== undefined) {
     throw new UsageError(NAMESPACE_AT_URL);
   }
-  return withAdvice(await serviceAt(settings), (api) => work({ api, countPending: async () => 0 }));
+  const api = await serviceAt(settings);
+  return atService(settings.url, () => work({ api, countPending: async () => 0 }));
 }
 
 /** Returns a client of the service that settings name. */
-export async function serviceAt({ url, apiKey }: Settings): Promise<MemoryClient> {
+export async function serviceAt({ url, apiKey }: Pick<Settings, 'url' | 'apiKey'>): Promise<MemoryClient> {
   const { MemoryClient } = await import('@memoryd/client');
   return new MemoryClient({ url, retries: RETRIES, onWarning: warn, ...(apiKey !== undefined && { apiKey }) });
 }
@@ -147,9 +137,8 @@ async function openDatabase<T>(
   needs: Needs,
   work: (memories: Memories) => Promise<T>,
 ): Promise<T> {
-  if (flags.apiKey !== undefined)
-    throw new UsageError('--api-key needs --url; remove --api-key, because a database needs no API key');
-  if (!needs.make) assertThere(settings);
+  assertNoApiKey(flags);
+  if (!needs.make) await assertThere(settings.database);
   const namespace = typeof flags.namespace === 'string' ? flags.namespace : NAMESPACE_OPTION.defaultValue;
   (await import('@memoryd/engine')).assertNamespace(namespace);
   const engine = await openEngine(settings, needs);
@@ -160,6 +149,12 @@ async function openDatabase<T>(
   } finally {
     await engine.close();
   }
+}
+
+/** Throws a UsageError for the flag `--api-key` of a command that uses a database. */
+export function assertNoApiKey({ apiKey }: Flags): void {
+  if (apiKey === undefined) return;
+  throw new UsageError('--api-key needs --url; remove --api-key, because a database needs no API key');
 }
 
 async function openEngine(settings: Settings, needs: Needs): Promise<Engine> {

@@ -1,11 +1,11 @@
 import type { NamespaceSummary } from '@memoryd/contract';
 import { formatCount } from '@memoryd/contract';
-import type { Namespaces } from '@memoryd/engine';
 import type { Environment } from '../settings/read.ts';
 import { UsageError } from '../usage-error.ts';
-import { administer, withDatabase } from './administration.ts';
+import { administer, withAdministration } from './administration.ts';
 import { type AddCommand, type CommonFlags, destructive, needsCommand } from './command.ts';
 import { formatTable, print } from './output.ts';
+import type { PlaceAdministration } from './place-administration.ts';
 import { changeLimits, NO_QUOTA, type QuotaFlags, showLimit, withQuotaOptions } from './quota.ts';
 
 type DeleteFlags = CommonFlags & { yes?: true };
@@ -13,19 +13,21 @@ type DeleteFlags = CommonFlags & { yes?: true };
 export const namespacesCommand: AddCommand = (program, env) => {
   const group = program.command('namespaces').description('List and delete namespaces, and set their quotas.');
   needsCommand(group);
-  withDatabase(group.command('list').description('List namespaces with their counts.')).action((flags: CommonFlags) =>
-    listNamespaces(flags, env),
+  withAdministration(group.command('list').description('List namespaces with their counts.')).action(
+    (flags: CommonFlags) => listNamespaces(flags, env),
   );
   const remove = destructive(group.command('delete'))
     .description('Delete a namespace for good: memories, history, consolidation runs, quota and API keys.')
     .argument('<name>', 'name of the namespace')
     .option('--yes', 'Confirm. Without it, nothing is deleted.');
-  withDatabase(remove).action((name: string, flags: DeleteFlags) => deleteNamespace(name, flags, env));
+  withAdministration(remove).action((name: string, flags: DeleteFlags) => deleteNamespace(name, flags, env));
   const quota = group
     .command('quota')
     .description('Set the quota of a namespace. Existing memories stay. Without limits, print the quota.')
     .argument('<name>', 'name of the namespace');
-  withDatabase(withQuotaOptions(quota)).action((name: string, flags: QuotaFlags) => changeQuota(name, flags, env));
+  withAdministration(withQuotaOptions(quota)).action((name: string, flags: QuotaFlags) =>
+    changeQuota(name, flags, env),
+  );
 };
 
 async function listNamespaces(flags: CommonFlags, env: Environment): Promise<void> {
@@ -43,14 +45,14 @@ function format(namespaces: readonly NamespaceSummary[]): Promise<string> {
 }
 
 async function deleteNamespace(name: string, flags: DeleteFlags, env: Environment): Promise<void> {
-  const deleted = await administer(flags, env, async ({ namespaces }) => {
-    if (flags.yes) return namespaces.delete(name);
+  const { place, deleted } = await administer(flags, env, async ({ place, namespaces }) => {
+    if (flags.yes) return { place, deleted: await namespaces.delete(name) };
     const summary = await getSummary(namespaces, name);
     const contents = summary
       ? `${formatCount(summary.memories, 'memory', 'memories')} and ${formatCount(summary.keys, 'API key')}`
       : 'nothing';
     throw new UsageError(
-      `the command permanently deletes the namespace ${name}, which has ${contents}; add --yes to confirm`,
+      `the command permanently deletes the namespace ${name} of ${place}, which has ${contents}; add --yes to confirm`,
     );
   });
   const result = { name, status: 'deleted', ...deleted };
@@ -59,15 +61,18 @@ async function deleteNamespace(name: string, flags: DeleteFlags, env: Environmen
     flags,
     result,
     () =>
-      `The namespace ${name} is deleted, with ${formatCount(deleted.deleted_count, 'memory', 'memories')}.${later}\n`,
+      `The namespace ${name} of ${place} is deleted, with ${formatCount(deleted.deleted_count, 'memory', 'memories')}.${later}\n`,
   );
 }
 
 async function changeQuota(name: string, flags: QuotaFlags, env: Environment): Promise<void> {
-  const quota = await administer(flags, env, async ({ namespaces }) => {
-    const { quota: before = NO_QUOTA } = (await getSummary(namespaces, name)) ?? {};
-    return changeLimits(flags, before, (own) => namespaces.setQuota(name, own));
-  });
+  const quota = await administer(flags, env, ({ place, namespaces }) =>
+    changeLimits(flags, {
+      owner: `the namespace ${name} of ${place}`,
+      get: async () => (await getSummary(namespaces, name))?.quota ?? NO_QUOTA,
+      set: (own) => namespaces.setQuota(name, own),
+    }),
+  );
   await print(flags, { name, quota }, () =>
     formatTable(
       ['NAMESPACE', 'MAX MEMORIES', 'MAX BYTES'],
@@ -76,6 +81,9 @@ async function changeQuota(name: string, flags: QuotaFlags, env: Environment): P
   );
 }
 
-async function getSummary(namespaces: Namespaces, name: string): Promise<NamespaceSummary | undefined> {
+async function getSummary(
+  namespaces: PlaceAdministration['namespaces'],
+  name: string,
+): Promise<NamespaceSummary | undefined> {
   return (await namespaces.list()).find((namespace) => namespace.name === name);
 }

@@ -1,6 +1,7 @@
 import type { NamespaceQuota } from '@memoryd/contract';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { CommonFlags } from './command.ts';
+import { note } from './output.ts';
 
 /** The value of a quota option: a number (0 is unlimited), or `default` for the limit in the settings. */
 type Limit = number | 'default';
@@ -30,18 +31,27 @@ function parseLimit(text: string): Limit {
   return limit;
 }
 
-/** Sets the limits that flags name, and leaves the other limits unchanged. Returns the new quota. */
+/** The quota of a namespace or a user. */
+interface Quota {
+  /** The namespace or user with its database or service, for messages. */
+  owner: string;
+  get(): Promise<NamespaceQuota>;
+  set(quota: NamespaceQuota): Promise<void>;
+}
+
+/**
+ * Sets the limits that flags name, and leaves the other limits unchanged. Returns the new quota. Reads the earlier quota
+ * only if a limit is left unchanged.
+ */
 export async function changeLimits(
-  flags: QuotaFlags,
-  before: NamespaceQuota,
-  set: (quota: NamespaceQuota) => Promise<void>,
+  { memories, bytes }: QuotaFlags,
+  { owner, get, set }: Quota,
 ): Promise<NamespaceQuota> {
-  if (flags.memories === undefined && flags.bytes === undefined) return before;
-  const quota = {
-    memories: toQuota(flags.memories, before.memories),
-    bytes: toQuota(flags.bytes, before.bytes),
-  };
+  const before = memories === undefined || bytes === undefined ? await get() : NO_QUOTA;
+  if (memories === undefined && bytes === undefined) return before;
+  const quota = { memories: toQuota(memories, before.memories), bytes: toQuota(bytes, before.bytes) };
   await set(quota);
+  note(`The quota of ${owner} is set.`);
   return quota;
 }
 

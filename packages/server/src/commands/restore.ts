@@ -1,5 +1,5 @@
 import { type AddCommand, type CommonFlags, destructive, JSON_OPTION, withExamples, withOptions } from './command.ts';
-import { DATABASE_OPTIONS, getFile, ONLY_FILES, readDatabase } from './database.ts';
+import { DATABASE_OPTIONS, getFile, ONLY_FILES, readOwnDatabase } from './database.ts';
 import { print } from './output.ts';
 import { interruptible, showProgress } from './progress.ts';
 
@@ -13,7 +13,7 @@ export const restoreCommand: AddCommand = (program, env) => {
   withExamples(command, 'memoryd restore memory-copy.db --db-path memory.db');
   withOptions(command, [...DATABASE_OPTIONS, JSON_OPTION]).action(async (file: string, flags: CommonFlags) => {
     const { restoreFile } = await import('@memoryd/engine');
-    const dbPath = getFile(readDatabase(flags, env));
+    const dbPath = getFile(readOwnDatabase('restore', flags, env));
     const progress = await showProgress('restoring', 'byte');
     const onCopied = progress.show;
     await interruptible((signal) => restoreFile(file, dbPath, { signal, onCopied })).finally(progress.end);

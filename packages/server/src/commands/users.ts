@@ -1,9 +1,10 @@
 import type { UserSummary } from '@memoryd/contract';
 import type { Environment } from '../settings/read.ts';
-import { administer, withDatabase } from './administration.ts';
-import { type AddCommand, type CommonFlags, needsCommand, withOptions } from './command.ts';
+import { UsageError } from '../usage-error.ts';
+import { administer } from './administration.ts';
+import { type AddCommand, type CommonFlags, needsCommand } from './command.ts';
 import { NAMESPACE_OPTION } from './database.ts';
-import { withMemories, withMemoryOptions } from './memories.ts';
+import { NAMESPACE_AT_URL, withMemories, withMemoryOptions } from './memories.ts';
 import { asTable, formatTable, print, printEach } from './output.ts';
 import { changeLimits, type QuotaFlags, showLimit, withQuotaOptions } from './quota.ts';
 
@@ -17,12 +18,10 @@ export const usersCommand: AddCommand = (program, env) => {
     .command('quota')
     .description('Set the quota of a user. Existing memories stay. Without limits, print the quota.')
     .argument('<id>', 'id of the user');
-  withDatabase(withOptions(withQuotaOptions(quota), [NAMESPACE_OPTION])).action((id: string, flags: UserQuotaFlags) =>
-    changeQuota(id, flags, env),
-  );
+  withMemoryOptions(withQuotaOptions(quota)).action((id: string, flags: UserQuotaFlags) => changeQuota(id, flags, env));
 };
 
-type UserQuotaFlags = QuotaFlags & { namespace: string };
+type UserQuotaFlags = QuotaFlags & { namespace?: string };
 
 const USERS = {
   format: asTable(
@@ -41,12 +40,15 @@ async function listUsers(flags: CommonFlags, env: Environment): Promise<void> {
 }
 
 async function changeQuota(id: string, flags: UserQuotaFlags, env: Environment): Promise<void> {
-  const { namespace } = flags;
-  const quota = await administer(flags, env, async ({ namespaces }) =>
-    changeLimits(flags, await namespaces.userQuota(namespace, id), (own) =>
-      namespaces.setUserQuota(namespace, id, own),
-    ),
-  );
+  const { namespace = NAMESPACE_OPTION.defaultValue } = flags;
+  const quota = await administer(flags, env, ({ place, ownFlags, namespaces }) => {
+    if (ownFlags === undefined && flags.namespace !== undefined) throw new UsageError(NAMESPACE_AT_URL);
+    return changeLimits(flags, {
+      owner: `the user ${id} of ${place}`,
+      get: () => namespaces.userQuota(namespace, id),
+      set: (own) => namespaces.setUserQuota(namespace, id, own),
+    });
+  });
   await print(flags, { user_id: id, quota }, () =>
     formatTable(['USER', 'MAX MEMORIES', 'MAX BYTES'], [[id, showLimit(quota.memories), showLimit(quota.bytes)]]),
   );

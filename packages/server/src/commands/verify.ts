@@ -1,8 +1,8 @@
 import type { DatabaseOptions, Verified, VerifyStage } from '@memoryd/engine';
-import { getDatabaseName } from '../database-name.ts';
+import { getDatabaseName } from '@memoryd/engine/defaults';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { type AddCommand, type CommonFlags, JSON_OPTION, withExamples, withOptions } from './command.ts';
-import { DATABASE_OPTIONS, existingDatabase } from './database.ts';
+import { assertThere, DATABASE_OPTIONS, readOwnDatabase } from './database.ts';
 import { print } from './output.ts';
 import { showProgress } from './progress.ts';
 
@@ -17,7 +17,8 @@ export const verifyCommand: AddCommand = (program, env) => {
   withExamples(command, 'memoryd verify --db-path memory.db');
   withOptions(command, [...DATABASE_OPTIONS, JSON_OPTION]).action(async (flags: CommonFlags) => {
     const { verifyDatabase } = await import('@memoryd/engine');
-    const database = existingDatabase(flags, env);
+    const database = readOwnDatabase('verify', flags, env);
+    await assertThere(database);
     const progress = await showProgress('checking', 'stage');
     let result: Verified;
     try {

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { getMessage } from '../error-text.ts';
 import type { Finding } from './finding.ts';
 
@@ -6,8 +5,9 @@ const RESTORE = 'do not delete the file, and restore a backup to another path: m
 
 /** Checks the database file for corruption. A missing file is no problem. */
 export async function checkFile(dbPath: string): Promise<Finding> {
-  const { verifyDatabase } = await import('@memoryd/engine');
-  if (!existsSync(dbPath)) return { check: 'file', state: 'ok', found: `${dbPath} will be created on first use` };
+  const { hasDatabase, verifyDatabase } = await import('@memoryd/engine');
+  if (!(await hasDatabase({ dbPath })))
+    return { check: 'file', state: 'ok', found: `${dbPath} will be created on first use` };
   try {
     const { problems, checked } = await verifyDatabase({ dbPath });
     const [first] = problems;

@@ -1,4 +1,4 @@
-import { getDatabaseName } from '../database-name.ts';
+import { getDatabaseName } from '@memoryd/engine/defaults';
 import { getMessage } from '../error-text.ts';
 import type { Finding } from './finding.ts';
 

@@ -1,6 +1,6 @@
 import type { MemoryClient } from '@memoryd/client';
 import { getMessage } from '../error-text.ts';
-import { NO_RESPONSE_ADVICE } from '../no-response.ts';
+import { NO_RESPONSE_ADVICE } from '../place-errors.ts';
 import { VERSION } from '../version.ts';
 import type { Finding } from './finding.ts';
 

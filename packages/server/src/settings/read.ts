@@ -13,6 +13,8 @@ type DatabaseSetting = 'dbPath' | 'databaseUrl' | 'databaseReadUrl' | 'databaseC
 /** The validated values of all settings, with defaults for settings that are not set. */
 export interface Settings extends Omit<SettingValues, DatabaseSetting> {
   database: DatabaseOptions;
+  /** Whether a flag, a variable or the settings file names the database, so that its path is not the default. */
+  isDatabaseNamed: boolean;
   /** Whether `NODE_ENV` is `production`; any other value is development. */
   production: boolean;
 }
@@ -63,7 +65,8 @@ export function readSettings(flags: Flags, env: Environment, file?: SettingsFile
   if (given.has('dbPath') && settings.databaseUrl !== '') {
     throw new UsageError(`${writtenAs.dbPath} and ${writtenAs.databaseUrl} name two databases; set only one of them`);
   }
-  return { ...withDatabase(settings), production: env.NODE_ENV === 'production' };
+  const isDatabaseNamed = given.has('dbPath') || settings.databaseUrl !== '';
+  return { ...withDatabase(settings), isDatabaseNamed, production: env.NODE_ENV === 'production' };
 }
 
 /** The source of a setting, which determines its name in messages. */

@@ -101,7 +101,8 @@ export const SettingsSchema = Type.Object(
         description:
           'Address of a running memoryd, such as `http://127.0.0.1:8090`, that commands use instead of opening a database. ' +
           'The flags `--db-path` and `--database-url` override `SERVICE_URL` and the settings file, and cannot be combined ' +
-          'with `--url`. The service itself ignores this setting.',
+          'with `--url`. `memoryd serve` ignores this setting, but then creates no database ' +
+          'at the default path.',
         'x-must': 'be an http or https address such as http://127.0.0.1:8090, without a user name or password',
       }),
       (text) => text === '' || isPlainHttpUrl(text),

@@ -1,6 +1,6 @@
 import { MemoryError } from '@memoryd/contract/errors';
-import type { DatabaseOptions } from '@memoryd/engine';
-import { splitHosts } from '@memoryd/engine/defaults';
+import type { DatabaseOptions } from './open-storage.ts';
+import { splitHosts } from './postgres-address.ts';
 
 /** Returns a printable name of a database: its path, or its address without user, password and parameters. */
 export function getDatabaseName({ dbPath, databaseUrl }: DatabaseOptions): string {

@@ -1,0 +1,84 @@
+import { readdirSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { runInProcess } from './command-in-process.ts';
+import { databaseEnvironment, databaseFlags, nameMissingDatabase, newDatabase, ON_FILE } from './databases.ts';
+import { createTemporaryFolder } from './folders.ts';
+import { runServer } from './process.ts';
+import { WORDS_ONLY } from './under-test.ts';
+
+/** Commands that need an existing database. */
+const COMMANDS = [
+  ...['recall x', 'list', 'show x', 'history x', 'session', 'session x', 'stats', 'update x --importance 1'],
+  ...[
+    'forget x',
+    'forget --tag x --yes',
+    'consolidate',
+    'consolidate --dry-run',
+    'consolidate runs',
+    'export',
+    'verify',
+  ],
+  ...['consolidate undo x', 'keys list', 'keys revoke x', 'keys open --yes', 'users list', 'users quota x --bytes 1'],
+  ...['namespaces list', 'namespaces delete x --yes', 'namespaces quota x --bytes 1'],
+  ...(ON_FILE ? [`backup ${join(createTemporaryFolder(), 'copy.db')}`] : []),
+];
+
+describe('a missing database', () => {
+  it.each(COMMANDS)('is named and not created by memoryd %s', async (command) => {
+    const { database, isMissing } = await nameMissingDatabase();
+    const { code, stdout, stderr } = await runInProcess([...command.split(' '), ...databaseFlags(database)], {
+      env: { ...WORDS_ONLY, ...databaseEnvironment(database) },
+    });
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    const name = ON_FILE ? database : /@([^?]+)/.exec(database)?.[1];
+    expect(stderr).toMatch(/^there is no database at [^\n]+\n$/);
+    expect(stderr).toContain(`${name}; name another one`);
+    expect(await isMissing()).toBe(true);
+  });
+
+  it('as the source of a migration is not created, and neither is the target', async () => {
+    const [source, target] = [await nameMissingDatabase(), await nameMissingDatabase()];
+    const { code, stderr } = await runInProcess(['migrate', '--from', source.database, '--to', target.database]);
+    expect([code, stderr]).toEqual([3, expect.stringContaining('there is no database at ')]);
+    expect([await source.isMissing(), await target.isMissing()]).toEqual([true, true]);
+  });
+
+  it('is not created by keys add with an invalid field, and is created with valid fields', async () => {
+    const { database, isMissing } = await nameMissingDatabase();
+    const add = (...flags: string[]) => runInProcess(['keys', 'add', ...databaseFlags(database), ...flags]);
+    expect((await add('--expires-at', 'soon')).code).toBe(2);
+    expect((await add('--user', 'ada', '--scope', 'operate')).code).toBe(2);
+    expect(await isMissing()).toBe(true);
+    const { code, stdout } = await add();
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^mmd_\w+\n$/)]);
+  });
+});
+
+describe.runIf(ON_FILE)('a database file', () => {
+  it('that is empty does not count as a database, and stays empty', async () => {
+    const dbPath = await newDatabase();
+    writeFileSync(dbPath, '');
+    for (const command of ['stats', 'keys list', 'verify']) {
+      const { code, stderr } = await runInProcess([...command.split(' '), '--db-path', dbPath]);
+      expect([code, stderr], command).toEqual([2, expect.stringContaining(`there is no database at ${dbPath}`)]);
+    }
+    expect([readdirSync(dirname(dbPath)), statSync(dbPath).size]).toEqual([['memory.db'], 0]);
+  });
+
+  it('at the default path is not created by keys add, which names the path and the fix', async () => {
+    const home = createTemporaryFolder();
+    const { code, stdout, stderr } = await runServer(['keys', 'add'], { XDG_DATA_HOME: home });
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(`there is no database at ${join(home, 'memoryd', 'memory.db')}, the default path; start`);
+    expect(readdirSync(home)).toEqual([]);
+  });
+
+  it('is created by keys add where a variable or the settings file names it', async () => {
+    const cwd = createTemporaryFolder();
+    expect((await runServer(['keys', 'add'], { SERVICE_DB_PATH: 'a.db' }, { cwd })).code).toBe(0);
+    writeFileSync(join(cwd, 'memoryd.config.json'), '{"dbPath": "b.db"}');
+    expect((await runServer(['keys', 'add'], {}, { cwd })).code).toBe(0);
+    expect(readdirSync(cwd).sort()).toEqual(['a.db', 'b.db', 'memoryd.config.json']);
+  });
+});
