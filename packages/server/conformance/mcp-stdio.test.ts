@@ -130,7 +130,9 @@ describe('memoryd mcp', () => {
 let raw: RawClient;
 let lastId = 100;
 beforeAll(async () => {
-  raw = new RawClient(newFile());
+  const dbPath = newFile();
+  await (await openMemory(dbPath, { embedder: 'none' })).close();
+  raw = new RawClient(dbPath);
   await raw.initialize();
 });
 afterAll(async () => void (await raw.process.end('SIGKILL')));

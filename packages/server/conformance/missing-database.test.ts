@@ -1,6 +1,8 @@
 import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import type { RecallResponse, StatsResponse } from '@memoryd/contract';
 import { describe, expect, it } from 'vitest';
+import { commandAgent } from './agent.ts';
 import { runInProcess } from './command-in-process.ts';
 import { databaseEnvironment, databaseFlags, nameMissingDatabase, newDatabase, ON_FILE } from './databases.ts';
 import { createTemporaryFolder } from './folders.ts';
@@ -52,6 +54,43 @@ describe('a missing database', () => {
     expect(await isMissing()).toBe(true);
     const { code, stdout } = await add();
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^mmd_\w+\n$/)]);
+  });
+
+  it('is empty for an agent, and is created once by its first stores', async () => {
+    const { database, isMissing } = await nameMissingDatabase();
+    const agent = await commandAgent(databaseFlags(database), { ...WORDS_ONLY, ...databaseEnvironment(database) });
+    expect(await agent.call('recall', { query: 'tea' })).toEqual({ results: [], total: 0 });
+    expect(await agent.call('session', { session_id: 's' })).toEqual({ session_id: 's', memories: [], total: 0 });
+    expect(await agent.call('stats')).toMatchObject({ working_count: 0, db_size_mb: 0, pending_embeddings: 0 });
+    expect(await agent.call('consolidate')).toEqual({
+      status: 'consolidated',
+      consolidated_count: 0,
+      evicted_count: 0,
+    });
+    for (const name of ['update', 'forget']) {
+      const { error } = await agent.failure(name, { memory_id: 'x', ...(name === 'update' && { importance: 1 }) });
+      expect(error.code).toBe('NOT_FOUND');
+    }
+    expect((await agent.failure('store', { content: '' })).error.code).toBe('INVALID_REQUEST');
+    await agent.client.listResources();
+    await expect(agent.client.readResource({ uri: 'memory://memories/x' })).rejects.toThrow();
+    const [prompt] = (await agent.client.listPrompts()).prompts;
+    await agent.client.getPrompt({ name: prompt?.name ?? '', arguments: { task: 'tea' } });
+    expect(await isMissing()).toBe(true);
+    const ids = await Promise.all(['black tea', 'green tea'].map((content) => agent.store({ content })));
+    const { results } = await agent.call<RecallResponse>('recall', { query: 'tea' });
+    expect(results.map(({ id }) => id).sort()).toEqual(ids.sort());
+    await agent.end();
+  });
+
+  it('is used by an agent as soon as another process has created it', async () => {
+    const { database } = await nameMissingDatabase();
+    const env = { ...WORDS_ONLY, ...databaseEnvironment(database) };
+    const agent = await commandAgent(databaseFlags(database), env);
+    expect(await agent.call<StatsResponse>('stats')).toMatchObject({ working_count: 0 });
+    expect((await runInProcess(['store', 'black tea', ...databaseFlags(database)], { env })).code).toBe(0);
+    expect(await agent.call<RecallResponse>('recall', { query: 'tea' })).toMatchObject({ total: 1 });
+    await agent.end();
   });
 });
 

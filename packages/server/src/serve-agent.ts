@@ -4,7 +4,9 @@ import { createTimeZone, DEFAULTS, type MemoryScope } from '@memoryd/contract';
 import { assertNamespace, ENGINE_DEFAULTS, type Telemetry, type TelemetryEvent } from '@memoryd/engine';
 import { getDatabaseName } from '@memoryd/engine/defaults';
 import { audited } from './audit.ts';
+import { isThere } from './commands/database.ts';
 import { serviceAt } from './commands/memories.ts';
+import { openOnDemand } from './database-on-demand.ts';
 import { getMessage } from './error-text.ts';
 import { logOutput, logTelemetry, toRecord } from './log.ts';
 import { type McpCaller, scopedCaller } from './mcp/caller.ts';
@@ -68,12 +70,18 @@ async function openMemories(
   // With the default embedder, vectors of another model in the database are not replaced; recall then uses words only.
   const keepModel = embedder === ENGINE_DEFAULTS.embedder;
   assertNamespace(namespace);
-  const engine = await openDatabase(settings, telemetry, { keepModel });
-  // No API key: a user who can start this process can also read the database.
-  const by = { namespace, address: 'stdio' };
-  const api = audited(engine.namespace(namespace), by, telemetry);
+  // Created by the first store only, because some clients start the command just to list its tools.
+  const { api, close } = await openOnDemand({
+    exists: () => isThere(database),
+    async open() {
+      const engine = await openDatabase(settings, telemetry, { keepModel });
+      // No API key: a user who can start this process can also read the database.
+      const by = { namespace, address: 'stdio' };
+      return { api: audited(engine.namespace(namespace), by, telemetry), close: () => engine.close() };
+    },
+  });
   const caller = scopedCaller({ api, scope: 'operate' }, scope);
-  return { caller, place: { database: getDatabaseName(database), embedder }, close: () => engine.close() };
+  return { caller, place: { database: getDatabaseName(database), embedder }, close };
 }
 
 /**

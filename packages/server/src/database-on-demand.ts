@@ -1,0 +1,94 @@
+import { type MemoryApi, MemoryError } from '@memoryd/contract';
+
+interface OpenMemories {
+  api: MemoryApi;
+  close(): Promise<void>;
+}
+
+interface DatabaseOnDemand {
+  /** Returns whether the database exists. Called before each operation until the database is open. */
+  exists(): Promise<boolean>;
+  /** Opens the database, and creates it if it is missing. */
+  open(): Promise<OpenMemories>;
+}
+
+/**
+ * Opens a database now if it exists. Otherwise the first store creates it, and an earlier operation opens the database
+ * if another process has created it in the meantime. Until then, the namespace is empty.
+ */
+export async function openOnDemand({ exists, open }: DatabaseOnDemand): Promise<OpenMemories> {
+  let opening: Promise<OpenMemories> | undefined;
+  const openOnce = async (): Promise<MemoryApi> => {
+    opening ??= open();
+    const attempt = opening;
+    try {
+      return (await attempt).api;
+    } catch (error) {
+      if (opening === attempt) opening = undefined;
+      throw error;
+    }
+  };
+  const find = async () => (opening || (await exists()) ? openOnce() : undefined);
+  await find();
+  return { api: createApi(find, openOnce), close: async () => (await opening)?.close() };
+}
+
+/** An operation whose result is a promise. */
+type Operation = Exclude<keyof MemoryApi, 'events' | 'exportMemories'>;
+
+/**
+ * @param find returns the memories, or undefined if the database does not exist
+ * @param create returns the memories, after creating the database if it does not exist
+ */
+function createApi(find: () => Promise<MemoryApi | undefined>, create: () => Promise<MemoryApi>): MemoryApi {
+  const creating = <Name extends Operation>(name: Name) =>
+    (async (...args: unknown[]) => call(await create(), name, args)) as MemoryApi[Name];
+  const reading = <Name extends Operation>(
+    name: Name,
+    getEmpty: (...args: Parameters<MemoryApi[Name]>) => Awaited<ReturnType<MemoryApi[Name]>>,
+  ) =>
+    (async (...args: Parameters<MemoryApi[Name]>) => {
+      const api = await find();
+      return api ? call(api, name, args) : getEmpty(...args);
+    }) as MemoryApi[Name];
+  const missing = (item: string) => () => {
+    throw new MemoryError('NOT_FOUND', `${item} not found`);
+  };
+  return {
+    store: creating('store'),
+    storeBatch: creating('storeBatch'),
+    importMemories: creating('importMemories'),
+    recall: reading('recall', () => ({ results: [], total: 0 })),
+    session: reading('session', ({ session_id }) => ({ session_id, memories: [], total: 0 })),
+    sessions: reading('sessions', () => ({ sessions: [], total: 0 })),
+    users: reading('users', () => ({ users: [], total: 0 })),
+    memories: reading('memories', () => ({ memories: [], total: 0 })),
+    memory: reading('memory', missing('memory')),
+    history: reading('history', missing('memory')),
+    update: reading('update', missing('memory')),
+    forget: reading('forget', missing('memory')),
+    forgetMany: reading('forgetMany', () => ({ status: 'forgotten', forgotten_count: 0 })),
+    consolidate: reading('consolidate', () => ({ status: 'consolidated', consolidated_count: 0, evicted_count: 0 })),
+    consolidations: reading('consolidations', () => ({ consolidations: [], total: 0 })),
+    consolidation: reading('consolidation', missing('consolidation')),
+    undo: reading('undo', missing('consolidation')),
+    stats: reading('stats', () => EMPTY_STATS),
+    async *events(...args) {
+      yield* (await find())?.events(...args) ?? [];
+    },
+    async *exportMemories(...args) {
+      const api = await find();
+      if (!api) throw new MemoryError('NOT_FOUND', 'there is no database to export yet; store a memory first');
+      yield* api.exportMemories(...args);
+    },
+  };
+}
+
+async function call(api: MemoryApi, name: Operation, args: readonly unknown[]): Promise<unknown> {
+  return (api[name] as (...args: readonly unknown[]) => Promise<unknown>)(...args);
+}
+
+const EMPTY_STATS = {
+  ...{ working_count: 0, episodic_count: 0, semantic_count: 0 },
+  ...{ db_size_mb: 0, last_sleep_at: null, next_sleep_at: null, pending_embeddings: 0 },
+};
