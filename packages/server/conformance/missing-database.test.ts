@@ -105,6 +105,13 @@ describe.runIf(ON_FILE)('a database file', () => {
     expect([readdirSync(dirname(dbPath)), statSync(dbPath).size]).toEqual([['memory.db'], 0]);
   });
 
+  it('is not created by the restore of a missing copy, and neither is its folder', async () => {
+    const { database, isMissing } = await nameMissingDatabase();
+    const copy = join(createTemporaryFolder(), 'copy.db');
+    expect((await runInProcess(['restore', copy, '--db-path', database])).code).toBe(6);
+    expect(await isMissing()).toBe(true);
+  });
+
   it('at the default path is not created by keys add, which names the path and the fix', async () => {
     const home = createTemporaryFolder();
     const { code, stdout, stderr } = await runServer(['keys', 'add'], { XDG_DATA_HOME: home });

@@ -26,6 +26,7 @@ export async function restoreFile(
   const [from, path] = [resolve(copy), resolve(dbPath)];
   for (const suffix of SUFFIXES) await assertFree(`${path}${suffix}`);
   assertComplete(from);
+  readFrom(from, () => assertReadable(from));
   makeParentFolder(path);
   await placeFile(path, async (to) => {
     await copyBytes(from, to, onCopied, signal);
@@ -59,7 +60,6 @@ async function copyBytes(
   onCopied: OnCopied | undefined,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  readFrom(from, () => assertReadable(from));
   const source = readFrom(from, () => openRaw(from, { readonly: true }));
   try {
     const target = await open(to, 'wx', 0o600);
