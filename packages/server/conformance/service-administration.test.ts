@@ -84,6 +84,14 @@ describe('administration of a service', () => {
     }
   });
 
+  it('names the service or the database of a backup', async () => {
+    const [copy, second] = [newPath(), newPath()];
+    const downloaded = await runInProcess(['backup', copy], { env });
+    expect(downloaded.stdout).toMatch(new RegExp(`^${copy}: \\d+ bytes of ${url}\n$`));
+    const copied = await runInProcess(['backup', second, '--db-path', copy], { env });
+    expect(copied.stdout).toMatch(new RegExp(`^${second}: \\d+ bytes of ${copy}\n$`));
+  });
+
   it('does not include keys open, which needs the database of the service', async () => {
     const { code, stderr } = await runInProcess(['keys', 'open', '--yes'], { env });
     expect([code, stderr]).toEqual([

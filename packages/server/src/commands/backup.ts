@@ -1,3 +1,4 @@
+import { getDatabaseName } from '@memoryd/engine/defaults';
 import { atService } from '../place-errors.ts';
 import { loadSettings } from '../settings/file.ts';
 import type { Environment, Settings } from '../settings/read.ts';
@@ -24,10 +25,12 @@ export const backupCommand: AddCommand = (program, env) => {
 
 async function backUp(file: string, flags: CommonFlags, env: Environment): Promise<void> {
   const settings = loadSettings(flags, env);
-  const copy = isRemote(flags, settings) ? download : copyFile;
+  const [copy, place] = isRemote(flags, settings)
+    ? [download, settings.url]
+    : [copyFile, getDatabaseName(settings.database)];
   const progress = await showProgress('copying', 'byte');
   const sizeBytes = await interruptible((signal) => copy(file, settings, { signal, progress })).finally(progress.end);
-  await print(flags, { file, size_bytes: sizeBytes }, () => `${file}: ${sizeBytes} bytes\n`);
+  await print(flags, { file, size_bytes: sizeBytes }, () => `${file}: ${sizeBytes} bytes of ${place}\n`);
 }
 
 interface Copying {
