@@ -513,6 +513,11 @@ describe('a known path with another method returns 405:', () => {
     ['PATCH', '/update/x', 'PUT'],
     ['GET', '/forget/%2F', 'DELETE'],
     ['PUT', '/health?x=1', 'GET, HEAD'],
+    ['PUT', '/mcp', 'POST'],
+    ['POST', '/ui/', 'GET, HEAD'],
+    ['PROPFIND', '/ui/assets/any.js', 'GET, HEAD'],
+    ['POST', '/docs/static/any.css', 'GET, HEAD'],
+    ['QUERY', '/redoc/any.js', 'GET, HEAD'],
   ])('%s %s', async (method, path, allow) => {
     const answer = await memoryd.send({ method, path });
     expectError(answer, { code: 'METHOD_NOT_ALLOWED' });
@@ -535,6 +540,17 @@ describe('a known path with another method returns 405:', () => {
       refused.map((method) => [method, 405, 'GET, HEAD', 'METHOD_NOT_ALLOWED']),
     );
   });
+});
+
+it('CONNECT to another host returns 405 with the methods of all paths', async () => {
+  const request = 'CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n';
+  const { status, headers } = parseRaw(await sendRaw(memoryd.server.port, request));
+  expect([status, headers.get('allow')]).toEqual([405, 'DELETE, GET, HEAD, POST, PUT']);
+});
+
+it('an HTTP/2 connection without TLS returns 400 with an error that names HTTP/1.1', async () => {
+  const { status, text } = parseRaw(await sendRaw(memoryd.server.port, 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'));
+  expect([status, JSON.parse(text).error.message]).toEqual([400, 'HTTP/2 is not supported; use HTTP/1.1']);
 });
 
 it.each(['FOO', 'BREW', 'get', 'GETS'])('the method %s, which HTTP does not know, returns 400', async (method) => {

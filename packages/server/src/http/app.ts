@@ -159,9 +159,11 @@ export async function buildApp(options: AppOptions): Promise<App> {
   });
   const methods = new RouteMethods();
   app.addHook('onRoute', (route) => methods.add(route));
-  app.server.on('connect', ({ url = '' }, socket: Socket) =>
-    malformedHttp.refuseConnect(socket, methods.at(getPath(url))),
-  );
+  app.server.on('connect', ({ url = '' }, socket: Socket) => {
+    // The target of CONNECT is usually another host instead of a path; such a target allows what any path allows.
+    const allowed = methods.at(getPath(url));
+    malformedHttp.refuseConnect(socket, allowed.length > 0 ? allowed : methods.all());
+  });
   limitConnections(app, settings, telemetry);
   const gate = createGate(engine, settings);
   const countExtraRequest = await registerHooks(app, gate, slowClientMs, options);

@@ -75,5 +75,6 @@ function toMemoryError(code: string | undefined): MemoryError {
 
 const MESSAGES: Readonly<Record<string, string>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'the request took too long to arrive; send the request without pauses',
+  HPE_PAUSED_H2_UPGRADE: 'HTTP/2 is not supported; use HTTP/1.1',
   HPE_INVALID_METHOD: 'unknown method; use a method of HTTP in upper case, such as GET or POST',
 };

@@ -76,6 +76,7 @@ export const mcp: Route = (app, { getApi, countExtraRequest, settings, telemetry
     method: ['GET', 'DELETE'],
     url: '/mcp',
     ...route,
+    config: { ...route.config, refusesMethod: true },
     handler: (_request, reply) => {
       const error = {
         code: -32000,
