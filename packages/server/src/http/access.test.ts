@@ -98,6 +98,9 @@ describe('the access gate without keys', () => {
   ])('ignores $row on a public route', async ({ headers }) => {
     const response = await withoutKeys.inject({ url: '/anyone', remoteAddress: REMOTE_ADDRESS, headers });
     expect([response.statusCode, response.json()]).toEqual([200, { namespace: 'default', scope: 'read' }]);
+    // A local request has the access of a local request without a key.
+    const local = await withoutKeys.inject({ url: '/anyone', headers });
+    expect([local.statusCode, local.json()]).toEqual([200, { namespace: 'default', scope: 'operate' }]);
   });
 
   it.each([

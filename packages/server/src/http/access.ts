@@ -67,10 +67,27 @@ export function createGate({ keys }: Pick<Engine, 'keys'>, settings: AccessSetti
 
   async function identify(request: FastifyRequest, isLocal: boolean, needed: Scope): Promise<Caller | undefined> {
     const key = getApiKey(request);
-    if (key === undefined) return isLocal && !(await areKeysNeeded({ keys }, settings)) ? OPERATOR : undefined;
+    if (key === undefined) return identifyWithoutKey(isLocal);
     const holder = await getHolder(key, keys, settings);
     if (!holder) throw createUnauthorizedError('the API key is unknown or revoked, or has expired', needed);
     return holder;
+  }
+
+  async function identifyWithoutKey(isLocal: boolean): Promise<Caller | undefined> {
+    return isLocal && !(await areKeysNeeded({ keys }, settings)) ? OPERATOR : undefined;
+  }
+
+  /**
+   * Returns the caller of a route that needs no key. Ignores an invalid key: an unknown key, two different keys, or a
+   * repeated header.
+   */
+  async function identifyAnyone(request: FastifyRequest, isLocal: boolean): Promise<Caller | undefined> {
+    try {
+      return await identify(request, isLocal, 'read');
+    } catch (error) {
+      if (!(error instanceof MemoryError && ['UNAUTHORIZED', 'INVALID_REQUEST'].includes(error.code))) throw error;
+      return identifyWithoutKey(isLocal);
+    }
   }
 
   return {
@@ -78,7 +95,7 @@ export function createGate({ keys }: Pick<Engine, 'keys'>, settings: AccessSetti
       const isLocal = isLocalRequest(request);
       if (isLocal) checkHost(request, ownHost);
       const needed = getAccess(request);
-      if (needed === 'anyone') return identifySoon(identify(request, isLocal, 'read'));
+      if (needed === 'anyone') return identifySoon(identifyAnyone(request, isLocal));
       const caller = await identify(request, isLocal, needed);
       if (!caller) throw createMissingKeyError(await areKeysNeeded({ keys }, settings), needed);
       if (!covers(caller.scope, needed)) throw createScopeError(caller, needed);
@@ -156,13 +173,12 @@ function getSingleHeader(request: FastifyRequest, name: string): string | undefi
 }
 
 /**
- * Returns the caller of a route that needs no key. Without a valid key, or while the keys cannot be read, the caller is
- * anonymous, so that `/health` responds at once and reports the service as unhealthy. Two different keys, or a repeated
- * header, are no valid key either.
+ * Returns the caller of a route that needs no key. Without a caller, or while the keys cannot be read, the caller is
+ * anonymous, so that `/health` responds at once and reports the service as unhealthy.
  */
 async function identifySoon(identified: Promise<Caller | undefined>): Promise<Caller> {
   const known = identified.catch((error: unknown) => {
-    if (!(error instanceof MemoryError) || error.code === 'INTERNAL_ERROR') throw error;
+    if (!(error instanceof MemoryError && error.code === 'UNAVAILABLE')) throw error;
   });
   const caller = await Promise.race([known, delay(MAX_IDENTIFY_MS, undefined, { ref: false })]);
   return caller ?? ANONYMOUS;
