@@ -1,5 +1,5 @@
 import { MemoryError } from '@memoryd/contract/errors';
-import { getProperty, type Queries, type SchemaSteps, sql } from '@memoryd/engine/storage-kit';
+import { getProperty, type Queries, type SchemaSteps, sql, type Telemetry } from '@memoryd/engine/storage-kit';
 import { type Connection, connect } from './connection.ts';
 import { BLOCK_WRITERS, SCHEMA_LOCK } from './locks.ts';
 import { MIGRATIONS, type SchemaStep } from './schema.ts';
@@ -129,8 +129,8 @@ async function assertSafeSettings(connection: Connection): Promise<void> {
 }
 
 /** Reads the schema versions of a database without changing it. Rejects with UNAVAILABLE for an unusable database. */
-export async function inspectPostgres(url: string): Promise<SchemaSteps> {
-  const connection = connect({ url, connections: 1 });
+export async function inspectPostgres(url: string, telemetry?: Telemetry): Promise<SchemaSteps> {
+  const connection = connect({ url, connections: 1, telemetry });
   try {
     return { at: await checkDatabase(connection), last: MIGRATIONS.length };
   } finally {

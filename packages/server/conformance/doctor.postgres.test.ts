@@ -16,6 +16,13 @@ it('memoryd doctor reports that a PostgreSQL database can be used, and leaves an
   }
 });
 
+it('memoryd doctor reports the reason of each host of an address with several hosts', async () => {
+  const address = 'postgres://a:secret@127.0.0.1:1,nowhere.invalid:5432/a';
+  const [database] = (await examine(['--database-url', address])).of('database');
+  const found = /127\.0\.0\.1:1: no server listens .*; nowhere\.invalid:5432: the host name cannot be resolved/;
+  expect(database).toMatchObject({ state: 'problem', found: expect.stringMatching(found) });
+});
+
 it('memoryd doctor reports an unreachable PostgreSQL server without its password', async () => {
   const [database] = (await examine(['--database-url', 'postgres://a:secret@127.0.0.1:1/a'])).of('database');
   expect(database).toMatchObject({ state: 'problem', found: expect.not.stringContaining('secret') });

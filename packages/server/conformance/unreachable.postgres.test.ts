@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { usePostgres } from '../../postgres/src/database.fixture.ts';
 import { startProxy } from '../faults/tcp-proxy.ts';
@@ -51,6 +52,19 @@ it('memoryd is alive but unhealthy while its database is unreachable, and serves
     return status === 200 || undefined;
   });
   expect((await send(port, store)).status).toBe(200);
+  expect((await server.end('SIGTERM')).code).toBe(0);
+});
+
+it('memoryd logs once what each of several unreachable hosts said, however often it tries them', async () => {
+  const { server } = await startWithUnreachable('postgres://nobody@127.0.0.1:1,127.0.0.1:2/nothing');
+  const getRecords = (event: string) => server.lines().filter((line) => line.includes(`"${event}"`));
+  await eventually('the first failure', 30_000, async () => getRecords('database_awaited')[0]);
+  // A later attempt begins one second after the previous one.
+  await setTimeout(2500);
+  expect(getRecords('database_awaited')).toHaveLength(1);
+  expect(getRecords('database_hosts_failed')).toEqual([
+    expect.stringMatching(/127\.0\.0\.1:1: no server listens .*; 127\.0\.0\.1:2: no server listens /),
+  ]);
   expect((await server.end('SIGTERM')).code).toBe(0);
 });
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { MemoryError } from '@memoryd/contract';
-import type { Engine, Telemetry } from '@memoryd/engine';
+import type { Engine, Telemetry, TelemetryEvent } from '@memoryd/engine';
 import { errorBody, RETRY_AFTER_SECONDS } from './http/errors.ts';
 import { NOTHING_READ } from './http/routes/health.ts';
 import { listenOn } from './listen.ts';
@@ -20,23 +20,44 @@ const RETRY_INTERVAL_MS = 1000;
  * Rejects at once on errors that a retry cannot fix.
  */
 export async function waitForDatabase(settings: Settings, telemetry: Telemetry): Promise<Engine> {
-  let opened = await tryOpenDatabase(settings, telemetry);
-  if (!(opened instanceof MemoryError)) return opened;
+  const changes = new ChangesOnly(telemetry);
+  let opened = await tryOpenDatabase(settings, changes);
+  if (!(opened instanceof MemoryError)) return changes.end(opened);
   const server = await startPlaceholderServer(settings);
   try {
-    let reported: string | undefined;
     while (opened instanceof MemoryError) {
       const { message } = opened;
-      if (message !== reported) {
-        telemetry.report({ level: 'warn', component: 'server', event: 'database_awaited', facts: { message } });
-        reported = message;
-      }
+      changes.report({ level: 'warn', component: 'server', event: 'database_awaited', facts: { message } });
       await delay(RETRY_INTERVAL_MS);
-      opened = await tryOpenDatabase(settings, telemetry);
+      opened = await tryOpenDatabase(settings, changes);
     }
-    return opened;
+    return changes.end(opened);
   } finally {
     await close(server);
+  }
+}
+
+/** Reports an event only if its facts have changed, because each attempt to open the database reports the same events. */
+class ChangesOnly implements Telemetry {
+  readonly #telemetry: Telemetry;
+  readonly #last = new Map<string, string>();
+  #hasEnded = false;
+
+  constructor(telemetry: Telemetry) {
+    this.#telemetry = telemetry;
+  }
+
+  report(event: TelemetryEvent): void {
+    const facts = JSON.stringify(event.facts);
+    if (!this.#hasEnded && this.#last.get(event.event) === facts) return;
+    this.#last.set(event.event, facts);
+    this.#telemetry.report(event);
+  }
+
+  /** Reports all events from now on. Returns its argument. */
+  end(opened: Engine): Engine {
+    this.#hasEnded = true;
+    return opened;
   }
 }
 
