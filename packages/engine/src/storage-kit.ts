@@ -77,7 +77,7 @@ export {
   parseQueryWords,
   type Recallable,
 } from './storage/recall-words.ts';
-export { getRecords, toLine } from './storage/record-lines.ts';
+export { getRecords, toRecordLine } from './storage/record-lines.ts';
 export { COUNTED, recordAccess } from './storage/sql/counters.ts';
 export {
   CHANGED_UNTIL,

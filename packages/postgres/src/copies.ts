@@ -3,7 +3,13 @@ import { type FileHandle, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { MemoryError } from '@memoryd/contract/errors';
-import { type ExportRecords, getRecords, keptRecords, type OwnerFilter, toLine } from '@memoryd/engine/storage-kit';
+import {
+  type ExportRecords,
+  getRecords,
+  keptRecords,
+  type OwnerFilter,
+  toRecordLine,
+} from '@memoryd/engine/storage-kit';
 import pLimit from 'p-limit';
 import type { Connection } from './connection.ts';
 
@@ -68,7 +74,7 @@ export class Copies {
       const writer = new LineWriter(file);
       for await (const record of keptRecords(queries, namespace, of)) {
         assertNotAborted(signal);
-        await writer.add(toLine(record));
+        await writer.add(toRecordLine(record));
       }
       return writer.end();
     }, signal);

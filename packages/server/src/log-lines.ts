@@ -20,14 +20,14 @@ const COLORS = { DEBUG: 'gray', INFO: 'reset', WARN: 'yellow', ERROR: 'red' } as
 
 /** Returns a destination for JSON log records that writes each record as a readable line for a terminal. */
 export function createReadableLog(destination: DestinationStream): DestinationStream {
-  return { write: (record) => destination.write(toLine(JSON.parse(record) as LogRecord)) };
+  return { write: (record) => destination.write(toLogLine(JSON.parse(record) as LogRecord)) };
 }
 
 /**
  * Returns a log record as a line: the local time, the level unless it is INFO, the event, the message and the first
  * fields. For the level ERROR, the stack of the error follows. Control characters are escaped.
  */
-function toLine({ level, timestamp, component: _, event, message, error, ...fields }: LogRecord): string {
+function toLogLine({ level, timestamp, component: _, event, message, error, ...fields }: LogRecord): string {
   const time = new Date(timestamp).toTimeString().slice(0, 8);
   const name = `${level === 'INFO' ? '' : `${level} `}${event.replaceAll('_', ' ')}`;
   const title = [name, message, error?.message].filter((text) => text !== undefined).join(': ');

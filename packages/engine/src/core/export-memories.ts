@@ -32,14 +32,14 @@ export async function* exportMemories(
     yield JSON.stringify({ format: 'memoryd', version: 1, lines: copy.count } satisfies ExportHeader);
     for await (const record of copy.records) {
       if (signal?.aborted) throw new MemoryError('UNAVAILABLE', 'the export was aborted; start a new export');
-      yield toLine(record);
+      yield toExportLine(record);
     }
   } finally {
     await copy.discard();
   }
 }
 
-function toLine(record: ExportRecord): string {
+function toExportLine(record: ExportRecord): string {
   if ('declinedGroup' in record) {
     return JSON.stringify({ declined_group: record.declinedGroup, ...toOwner(record) } satisfies ExportedDecline);
   }

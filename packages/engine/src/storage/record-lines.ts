@@ -7,7 +7,7 @@ import type { ExportRecord } from '../ports/storage-export.ts';
  * Serializes a record as one JSON line, without the line break at its end. Throws UNAVAILABLE if the line would exceed
  * the maximum length of a string.
  */
-export function toLine(record: ExportRecord): string {
+export function toRecordLine(record: ExportRecord): string {
   try {
     return JSON.stringify(record);
   } catch (error) {

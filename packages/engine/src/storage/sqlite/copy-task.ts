@@ -3,7 +3,7 @@ import { closeSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs';
 import { MemoryError } from '@memoryd/contract/errors';
 import type { ExportRecord } from '../../ports/storage-export.ts';
 import type { OwnerFilter } from '../../ports/storage-owner.ts';
-import { toLine } from '../record-lines.ts';
+import { toRecordLine } from '../record-lines.ts';
 import { keptRecords } from '../sql/export-records.ts';
 import type { Connection } from './connection.ts';
 import { snapshot } from './file-queries.ts';
@@ -69,7 +69,7 @@ async function writeLines(file: number, records: AsyncIterable<ExportRecord>): P
   let buffered = '';
   for await (const record of records) {
     lines++;
-    buffered += `${toLine(record)}\n`;
+    buffered += `${toRecordLine(record)}\n`;
     if (buffered.length < CHUNK_SIZE) continue;
     writeWhole(file, Buffer.from(buffered));
     buffered = '';

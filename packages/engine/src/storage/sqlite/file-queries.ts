@@ -66,7 +66,7 @@ export interface FileTransaction extends FileQueries, Transaction {}
 export function toTransaction(queries: FileQueries): FileTransaction {
   return {
     ...queries,
-    recall: recallWriter(queries),
+    recall: createRecallWriter(queries),
     async nextOrdinals(count) {
       const last = await queries.row<{ seq: number }>(sql`SELECT seq FROM sqlite_sequence WHERE name = 'memory'`);
       return Array.from({ length: count }, (_, i) => (last?.seq ?? 0) + 1 + i);
@@ -170,7 +170,7 @@ function indexedBy(index: string): Sql {
   return raw(`INDEXED BY ${index}`);
 }
 
-function recallWriter(queries: FileQueries): RecallWriter {
+function createRecallWriter(queries: FileQueries): RecallWriter {
   const { connection } = queries;
   return {
     enterNew: async (memories) => enterNew(connection, memories),
