@@ -16,7 +16,7 @@ const SIGNALS: Readonly<Record<ScorePart['name'], Pick<ScorePart, 'label' | 'col
   words: { label: 'Words', color: '--signal-words' },
   meaning: { label: 'Meaning', color: '--signal-meaning' },
   tokens: { label: 'Words in context', color: '--signal-meaning' },
-  neighbour: { label: 'Neighbor', color: '--signal-near' },
+  neighbor: { label: 'Neighbor', color: '--signal-near' },
   passage: { label: 'Passage', color: '--signal-around' },
   session: { label: 'Session', color: '--signal-session' },
   reply: { label: 'Answers a question', color: '--signal-reply' },

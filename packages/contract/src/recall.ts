@@ -92,7 +92,7 @@ function perEvidence(range: string) {
     tokens: value(
       'Similarity between the contextual token embeddings of the memory and the query, above the usual level',
     ),
-    neighbour: value(
+    neighbor: value(
       'Relevance of the memory before or the memory after in the same session, whichever is more relevant',
     ),
     passage: value('Combined relevance of the memory and the candidates around it in its session'),

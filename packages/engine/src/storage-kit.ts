@@ -17,7 +17,7 @@ export type {
   DistilCandidate,
   DistilCandidates,
   DistilCandidatesRequest,
-  DistilNeighbour,
+  DistilNeighbor,
 } from './ports/storage-consolidation.ts';
 export type { ExportRecords, StorageCopy } from './ports/storage-export.ts';
 export type { MemoryAccess, MemoryFilter, NewMemory, RecalledMemory, StoreOutcome } from './ports/storage-memories.ts';
@@ -53,7 +53,7 @@ export {
   MAX_PER_TEXT,
   MAX_SUCCESSORS,
   type Matches,
-  NEIGHBOUR_DISTANCE,
+  NEIGHBOR_DISTANCE,
   type RowRelations,
 } from './storage/candidate-rows.ts';
 export { CORRUPTED_MESSAGE, fromJson } from './storage/corruption.ts';

@@ -90,9 +90,9 @@ describe('two servers on one database', () => {
   });
 
   it('see each other’s writes immediately', async () => {
-    const id = await first.store({ content: 'passed to the neighbouring axolotl' });
+    const id = await first.store({ content: 'passed to the neighboring axolotl' });
     expect(await second.recalled('axolotl')).toEqual([id]);
-    expect((await second.update(id, { content: 'passed back by the neighbouring tapir' })).status).toBe(200);
+    expect((await second.update(id, { content: 'passed back by the neighboring tapir' })).status).toBe(200);
     expect(await first.recalled('tapir')).toEqual([id]);
     await first.forget(id);
     expect(await second.getStatus(id)).toBe(404);

@@ -334,7 +334,7 @@ describe('a forget leaves no trace in the database', () => {
   it('after the server has stopped', async () => {
     const word = uniqueWord();
     const first = await startClient({ env: WORDS_ONLY });
-    await first.storeAll(Array.from({ length: 50 }, (_, n) => ({ content: `neighbour ${n}` })));
+    await first.storeAll(Array.from({ length: 50 }, (_, n) => ({ content: `neighbor ${n}` })));
     await first.forget(await first.store({ content: word, tags: [word] }));
     await expectCleanEnd(first.server);
     expect(await databaseHolds(first.server.database, word)).toBe(false);

@@ -50,7 +50,7 @@ export interface Evidence {
    * Relevance of the better of the previous and the next memory in the same session. For a memory outside
    * conversations, its own relevance.
    */
-  neighbour: number;
+  neighbor: number;
   /**
    * Relevance of the memory combined with search hits (candidates before `Signals.found`) and neighbors of hits, up to
    * four positions before and after the memory in its session. For a memory outside conversations, its own relevance.

@@ -264,7 +264,7 @@ export interface BackgroundRequest {
 }
 
 /** A memory that is similar to a candidate and can be distilled. */
-export interface DistilNeighbour {
+export interface DistilNeighbor {
   ordinal: number;
   /**
    * Maximum cosine between a part of the candidate and a part of this memory. Of a long candidate, only the first parts
@@ -277,12 +277,12 @@ export interface DistilNeighbour {
 }
 
 /**
- * A memory to group, because the memory is new or changed, or its group has to change. `neighbours` is empty if the
+ * A memory to group, because the memory is new or changed, or its group has to change. `neighbors` is empty if the
  * memory can no longer be a source.
  */
 export interface DistilCandidate extends MemoryVersion, Owner {
   group?: GroupSoFar;
-  neighbours: DistilNeighbour[];
+  neighbors: DistilNeighbor[];
 }
 
 /** A batch of candidates. `next` is the `after` of the following call, absent on the last batch. */

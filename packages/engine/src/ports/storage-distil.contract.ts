@@ -116,10 +116,10 @@ export function distilStorageContract(tested: TestedStorage): void {
       const far = await storeMemory('Taxes are due.', 40);
       const found = (await candidates()).candidates;
       expect(getOrdinals(found)).toEqual(getOrdinals([first, second, far]));
-      const near = found[0]?.neighbours.find(({ ordinal }) => ordinal === second.ordinal);
+      const near = found[0]?.neighbors.find(({ ordinal }) => ordinal === second.ordinal);
       expect(near?.cosine).toBeGreaterThan(0.8);
       expect(near?.sharedRareWords).toBe(2);
-      const apart = found[0]?.neighbours.find(({ ordinal }) => ordinal === far.ordinal);
+      const apart = found[0]?.neighbors.find(({ ordinal }) => ordinal === far.ordinal);
       expect(apart?.cosine).toBeLessThan(0.5);
       expect(apart?.sharedRareWords).toBe(0);
     });
@@ -130,7 +130,7 @@ export function distilStorageContract(tested: TestedStorage): void {
     ])('%s', async (_, sessionId, shared) => {
       for (const said of ['Ben: The rent went up.', 'Ben: Jazz is fun.']) await storeMemory(said, 1, { sessionId });
       const [first] = (await candidates()).candidates;
-      expect(first?.neighbours.map(({ sharedRareWords }) => sharedRareWords)).toEqual([shared]);
+      expect(first?.neighbors.map(({ sharedRareWords }) => sharedRareWords)).toEqual([shared]);
     });
 
     it('are returned in batches', async () => {
@@ -148,7 +148,7 @@ export function distilStorageContract(tested: TestedStorage): void {
       await tested.storage.store({ ...young, id: 'without vectors', storedAt: NOW });
       const found = (await candidates(old.storedAt)).candidates;
       expect(getOrdinals(found)).toEqual([old.ordinal]);
-      expect(found[0]?.neighbours).toEqual([]);
+      expect(found[0]?.neighbors).toEqual([]);
     });
 
     it('are pending again if their text changes, until they are forgotten', async () => {
@@ -185,10 +185,10 @@ export function distilStorageContract(tested: TestedStorage): void {
       const right = await storeMemory('The cat Mimi is a cat.', 1, { supersedes: wrong.id });
       await distil(stored, 'Mimi is a cat.');
       const found = (await candidates()).candidates.find(({ ordinal }) => ordinal === right.ordinal);
-      expect(found?.neighbours.map(({ ordinal }) => ordinal).sort()).toEqual(getOrdinals(stored));
+      expect(found?.neighbors.map(({ ordinal }) => ordinal).sort()).toEqual(getOrdinals(stored));
       const group = (await semantic())?.ordinal;
-      for (const neighbour of found?.neighbours ?? []) {
-        expect(neighbour.group).toEqual({ semantic: group, sourceCount: 3 });
+      for (const neighbor of found?.neighbors ?? []) {
+        expect(neighbor.group).toEqual({ semantic: group, sourceCount: 3 });
       }
     });
   });
@@ -233,7 +233,7 @@ export function distilStorageContract(tested: TestedStorage): void {
         () => vector(1),
       );
       const found = (await candidates()).candidates;
-      const getShared = (user: string) => found.find(({ userId }) => userId === user)?.neighbours[0]?.sharedRareWords;
+      const getShared = (user: string) => found.find(({ userId }) => userId === user)?.neighbors[0]?.sharedRareWords;
       expect([getShared('ann'), getShared('ben')]).toEqual([2, 0]);
     });
   });

@@ -167,7 +167,7 @@ export function ownerStorageContract(tested: TestedStorage): void {
       const request = { namespace: 'default', ...oldEnough(NOW * 2), limit: 100 };
       const { candidates } = await tested.storage.distilCandidates(request);
       const [first, second, third, fourth, fifth] = stored.map(({ ordinal }) => ordinal);
-      expect(candidates.map(({ ordinal, neighbours }) => [ordinal, neighbours.map((near) => near.ordinal)])).toEqual([
+      expect(candidates.map(({ ordinal, neighbors }) => [ordinal, neighbors.map((near) => near.ordinal)])).toEqual([
         [first, [third]],
         [second, []],
         [third, [first]],

@@ -17,7 +17,7 @@ export const MAX_SUCCESSORS = 256;
  * Maximum distance of a candidate's returned neighbors, on each side, in memories of the session. Half of the passage
  * distance, so that the neighbors of two candidates in one passage include every memory between the two candidates.
  */
-export const NEIGHBOUR_DISTANCE = MAX_PASSAGE_DISTANCE / 2;
+export const NEIGHBOR_DISTANCE = MAX_PASSAGE_DISTANCE / 2;
 
 /** Rows that match by words or vectors. A row is the number by which an adapter identifies an index entry. */
 export interface Matches {
@@ -87,14 +87,14 @@ export function collectCandidates(relations: RowRelations, found: Matches): Cand
   for (const row of found.pool) rows.add(row);
   const hits = rows.size;
   const followed = addSuccessors(relations, rows, 0);
-  addRelevantNeighbours(relations, found, rows);
+  addRelevantNeighbors(relations, found, rows);
   const pool = rows.size;
   addSources(relations, rows, 0);
   for (const row of found.tail) rows.add(row);
   addSuccessors(relations, rows, followed);
   addSources(relations, rows, pool);
   const candidateCount = rows.size;
-  addNeighbours(relations, rows);
+  addNeighbors(relations, rows);
   return {
     rows: rows.rows,
     found: hits,
@@ -135,14 +135,14 @@ function addSources(relations: RowRelations, rows: Rows, from: number): void {
 
 // Neighbors raise the score of a memory, so the neighbor of a good match can rank above the last row of the pool. A
 // neighbor joins the pool only if it also matches the query.
-function addRelevantNeighbours(relations: RowRelations, { lifting }: Matches, rows: Rows): void {
-  const neighbours = new Set(lifting.flatMap((row) => [relations.previous(row), relations.next(row)]));
-  const allowed = [...neighbours].filter((row) => row !== NO_ROW && !rows.has(row) && relations.isAllowed(row));
+function addRelevantNeighbors(relations: RowRelations, { lifting }: Matches, rows: Rows): void {
+  const neighbors = new Set(lifting.flatMap((row) => [relations.previous(row), relations.next(row)]));
+  const allowed = [...neighbors].filter((row) => row !== NO_ROW && !rows.has(row) && relations.isAllowed(row));
   for (const row of relations.relevant(allowed)) rows.add(row);
 }
 
 // Adds the direct neighbors of each row, and the one or two memories between two rows, so that passages have no gaps.
-function addNeighbours(relations: RowRelations, rows: Rows): void {
+function addNeighbors(relations: RowRelations, rows: Rows): void {
   const candidateCount = rows.rows.slice();
   for (const row of candidateCount) {
     rows.addIfAny(relations.previous(row));
@@ -158,7 +158,7 @@ function addNeighbours(relations: RowRelations, rows: Rows): void {
 function rowsBetween(relations: RowRelations, row: number, rows: Rows): number[] {
   const between: number[] = [];
   let at = row;
-  for (let distance = 0; distance < 2 * NEIGHBOUR_DISTANCE; distance++) {
+  for (let distance = 0; distance < 2 * NEIGHBOR_DISTANCE; distance++) {
     at = relations.next(at);
     if (at === NO_ROW) return [];
     if (distance === 0) continue;

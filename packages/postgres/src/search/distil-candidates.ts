@@ -5,7 +5,7 @@ import {
   type DistilCandidate,
   type DistilCandidates,
   type DistilCandidatesRequest,
-  type DistilNeighbour,
+  type DistilNeighbor,
   getBackground,
   getDistinctiveWords,
   getMaxRareWordFrequency,
@@ -37,15 +37,15 @@ export async function distilCandidates(queries: Queries, request: DistilCandidat
   const context: Context = { queries, request, scope, model: scope.model };
   const members = await getReadyMembers(context);
   const fit = members.filter(({ isFit }) => isFit);
-  const neighbours = new Map<number, DistilNeighbour[]>();
+  const neighbors = new Map<number, DistilNeighbor[]>();
   for (const [owner, owned] of await loadByOwner(context, fit)) {
     const ordinals = owned.map(({ ordinal }) => ordinal);
-    for (const [ordinal, near] of await getNeighbours(await limitToOwner(context, owner), ordinals))
-      neighbours.set(ordinal, near);
+    for (const [ordinal, near] of await getNeighbors(await limitToOwner(context, owner), ordinals))
+      neighbors.set(ordinal, near);
   }
   const candidates = members.map(({ ordinal, version, isFit, userId, agentId, ...group }): DistilCandidate => {
-    const near = isFit ? (neighbours.get(ordinal) ?? []) : [];
-    return { ordinal, version, userId, agentId, ...getGroup(group), neighbours: near };
+    const near = isFit ? (neighbors.get(ordinal) ?? []) : [];
+    return { ordinal, version, userId, agentId, ...getGroup(group), neighbors: near };
   });
   const next = candidates.length === request.limit ? members.at(-1)?.ordinal : await getLastScanned(context);
   return { candidates, ...(next !== undefined && { next }) };
@@ -99,7 +99,7 @@ const MEMBERSHIP = raw(`l.semantic, (SELECT count(*) FROM memory_source o
 const WITH_MEMBERSHIP = raw(`LEFT JOIN LATERAL (
   SELECT * FROM memory_source WHERE namespace = m.namespace AND source = m.ordinal OFFSET 0) AS l ON true`);
 
-function getGroup({ semantic, sourceCount }: Membership): Pick<DistilNeighbour, 'group'> {
+function getGroup({ semantic, sourceCount }: Membership): Pick<DistilNeighbor, 'group'> {
   return semantic === null ? {} : { group: { semantic, sourceCount } };
 }
 
@@ -130,15 +130,15 @@ async function getLastScanned({ queries, request }: Context): Promise<number | u
 }
 
 /** Returns the nearest memories with which each candidate can be distilled. */
-async function getNeighbours(context: Context, candidates: readonly number[]): Promise<Map<number, DistilNeighbour[]>> {
-  const neighbours = new Map<number, DistilNeighbour[]>(candidates.map((ordinal) => [ordinal, []]));
-  if (candidates.length === 0) return neighbours;
+async function getNeighbors(context: Context, candidates: readonly number[]): Promise<Map<number, DistilNeighbor[]>> {
+  const neighbors = new Map<number, DistilNeighbor[]>(candidates.map((ordinal) => [ordinal, []]));
+  if (candidates.length === 0) return neighbors;
   const rare = await getRareWordHolders(context, candidates);
   for (const { candidate, ordinal, cosine, ...membership } of await getNearMembers(context, candidates)) {
     const sharedRareWords = rare.get(candidate)?.filter((holders) => holders.has(ordinal)).length ?? 0;
-    neighbours.get(candidate)?.push({ ordinal, cosine, sharedRareWords, ...getGroup(membership) });
+    neighbors.get(candidate)?.push({ ordinal, cosine, sharedRareWords, ...getGroup(membership) });
   }
-  return neighbours;
+  return neighbors;
 }
 
 interface NearMember extends Membership {

@@ -258,10 +258,10 @@ describe('search in PostgreSQL, compared with SQLite', () => {
     const asked = { namespace: 'default', promotedUntil: NOW + DAY_MS, now: NOW, limit: 30 };
     const [ours, theirs] = await Promise.all([postgres.distilCandidates(asked), sqlite.distilCandidates(asked)]);
     expect(ours.next).toBe(theirs.next);
-    expect(ours.candidates.map(withoutNeighbours)).toEqual(theirs.candidates.map(withoutNeighbours));
-    for (const [place, { neighbours }] of theirs.candidates.entries()) {
-      const found = new Map(ours.candidates[place]?.neighbours.map((near) => [near.ordinal, near]));
-      for (const near of neighbours.sort((a, b) => b.cosine - a.cosine).slice(0, NEAREST)) {
+    expect(ours.candidates.map(withoutNeighbors)).toEqual(theirs.candidates.map(withoutNeighbors));
+    for (const [place, { neighbors }] of theirs.candidates.entries()) {
+      const found = new Map(ours.candidates[place]?.neighbors.map((near) => [near.ordinal, near]));
+      for (const near of neighbors.sort((a, b) => b.cosine - a.cosine).slice(0, NEAREST)) {
         all++;
         const ourNear = found.get(near.ordinal);
         if (!ourNear) continue;
@@ -282,4 +282,4 @@ describe('search in PostgreSQL, compared with SQLite', () => {
   });
 });
 
-const withoutNeighbours = ({ neighbours: _, ...candidate }: DistilCandidate) => candidate;
+const withoutNeighbors = ({ neighbors: _, ...candidate }: DistilCandidate) => candidate;

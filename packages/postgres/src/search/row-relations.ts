@@ -4,7 +4,7 @@ import {
   IN_TIER,
   MAX_SUCCESSORS,
   type Matches,
-  NEIGHBOUR_DISTANCE,
+  NEIGHBOR_DISTANCE,
   NO_ROW,
   NO_SPEAKER,
   type Queries,
@@ -23,7 +23,7 @@ import type { Scope } from './scope.ts';
 const MAX_SCANNED = 32;
 
 /** Neighbors read on each side: the neighbors within the distance, and one more to link adjacent neighbors. */
-const NEIGHBOR_COUNT = NEIGHBOUR_DISTANCE + 1;
+const NEIGHBOR_COUNT = NEIGHBOR_DISTANCE + 1;
 
 /** A memory with an index entry, and its relations to other memories. */
 interface Node {
@@ -123,7 +123,7 @@ function toRelations(nodes: readonly Node[]): KnownRelations {
     after.forEach((other, i) => {
       link(after[i - 1] ?? ordinal, other);
     });
-    for (const other of [...before.slice(0, NEIGHBOUR_DISTANCE), ...after.slice(0, NEIGHBOUR_DISTANCE)]) {
+    for (const other of [...before.slice(0, NEIGHBOR_DISTANCE), ...after.slice(0, NEIGHBOR_DISTANCE)]) {
       ordinals.add(other);
     }
   }

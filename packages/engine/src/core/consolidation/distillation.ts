@@ -325,7 +325,7 @@ class Survey {
   #getGroupsBefore(candidates: readonly DistilCandidate[]): Omit<GroupsBefore, 'background'> {
     const semanticBySource = new Map<number, number>();
     const groupSizes = new Map<number, number>();
-    for (const { ordinal, group } of candidates.flatMap((candidate) => [candidate, ...candidate.neighbours])) {
+    for (const { ordinal, group } of candidates.flatMap((candidate) => [candidate, ...candidate.neighbors])) {
       const number = this.#joined.get(ordinal) ?? group?.semantic;
       if (number === undefined) continue;
       if (group && !this.#sizes.has(number)) this.#sizes.set(number, group.sourceCount);

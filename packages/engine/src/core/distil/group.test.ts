@@ -18,7 +18,7 @@ type Tie = [a: number, b: number, cosine: number, sharedRareWords?: number];
 function candidates(ties: readonly Tie[]): GroupCandidate[] {
   return [...new Set(ties.map(([a]) => a))].map((ordinal) => ({
     ordinal,
-    neighbours: ties
+    neighbors: ties
       .filter(([a]) => a === ordinal)
       .map(([, other, cosine, sharedRareWords = 1]) => ({ ordinal: other, cosine, sharedRareWords })),
   }));
@@ -179,7 +179,7 @@ describe('groupMemories for any input', () => {
       fc.property(ties, groups, fc.infiniteStream(fc.nat()), (some, sources, numbers) => {
         const shuffled = candidates(some).map((candidate) => ({
           ...candidate,
-          neighbours: shuffle(candidate.neighbours, numbers),
+          neighbors: shuffle(candidate.neighbors, numbers),
         }));
         const known = withSources(...sources);
         const reversed = { ...known, semanticBySource: new Map([...known.semanticBySource].reverse()) };

@@ -17,7 +17,7 @@ interface Neighbor {
 /** A memory to group. */
 export interface GroupCandidate {
   ordinal: number;
-  neighbours: readonly Neighbor[];
+  neighbors: readonly Neighbor[];
 }
 
 /** The existing groups, and the typical similarity of memories. */
@@ -105,8 +105,8 @@ function getTies(candidates: readonly GroupCandidate[], minCosine: number): Ties
     existing.set(to, Math.max(cosine, existing.get(to) ?? -1));
     ties.set(from, existing);
   }
-  for (const { ordinal, neighbours } of candidates) {
-    for (const { ordinal: other, cosine, sharedRareWords } of neighbours) {
+  for (const { ordinal, neighbors } of candidates) {
+    for (const { ordinal: other, cosine, sharedRareWords } of neighbors) {
       if (other === ordinal || !(cosine >= minCosine) || sharedRareWords < MIN_SHARED_WORDS) continue;
       addTie(ordinal, other, cosine);
       addTie(other, ordinal, cosine);

@@ -18,7 +18,7 @@ import { createColumns, type EvidenceColumns, getCrowd, getDistilledRows, getRep
 import { WEIGHTS } from './weights.ts';
 
 /**
- * Returns the evidence for each candidate row. For a memory outside conversations, `neighbour` and `passage` are the
+ * Returns the evidence for each candidate row. For a memory outside conversations, `neighbor` and `passage` are the
  * memory's own relevance. If no pool row is in the same session, `session` equals `passage`.
  */
 export function getEvidence(signals: Signals, intent: QueryIntent = {}): EvidenceColumns {
@@ -38,7 +38,7 @@ export function getEvidence(signals: Signals, intent: QueryIntent = {}): Evidenc
     evidence.words[row] = relevance - (matches.likenesses[row] as number);
     evidence.meaning[row] = factors.meaning * getMeaning(signals.cosines[row] as number);
     evidence.tokens[row] = factors.tokens * getTokens(signals.nearnesses[row]);
-    evidence.neighbour[row] = isInConversation[row] ? getBetterNeighbor(signals, own, row) : relevance;
+    evidence.neighbor[row] = isInConversation[row] ? getBetterNeighbor(signals, own, row) : relevance;
     evidence.passage[row] = isInConversation[row] ? getPassageRelevance(passages, signals, row) : relevance;
     evidence.session[row] =
       sessions.get(signals.sessions[row] as number)?.relevanceWith(row) ?? (evidence.passage[row] as number);

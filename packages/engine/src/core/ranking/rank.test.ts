@@ -25,7 +25,7 @@ interface Row {
 
 /** Creates signals of rows in order of arrival: the pool, then the tail, then neighbors. */
 function makeSignals(rows: Row[], documentFrequencies: number[], options: Partial<Signals> = {}): Signals {
-  const { previous, next } = neighbours(rows);
+  const { previous, next } = neighbors(rows);
   return {
     memoryCount: 1000,
     now: 0,
@@ -70,7 +70,7 @@ function mapped<From, To>(evidence: Record<keyof Evidence, From>, map: (of: From
   return Object.fromEntries(entries);
 }
 
-function neighbours(rows: Row[]): { previous: Int32Array; next: Int32Array } {
+function neighbors(rows: Row[]): { previous: Int32Array; next: Int32Array } {
   const previous = new Int32Array(rows.length).fill(-1);
   const next = new Int32Array(rows.length).fill(-1);
   const inOrder = [...rows.keys()].sort((a, b) => rowAt(rows, a).ordinal - rowAt(rows, b).ordinal);
@@ -223,10 +223,10 @@ describe('ranking', () => {
       );
     const [, answer, named, other] = asked([1, 2, 1, 2, 1, 2]).sort((a, b) => a.row - b.row);
     expect(answer?.evidence.reply).toBeGreaterThan(0);
-    expect(answer?.evidence.neighbour).toBeGreaterThan(other?.evidence.neighbour as number);
+    expect(answer?.evidence.neighbor).toBeGreaterThan(other?.evidence.neighbor as number);
     expect(named?.evidence.words).toBeGreaterThan(other?.evidence.words as number);
     const titles = asked([1, 2, 3, 4, 5, 6]);
-    for (const { evidence } of titles) expect(evidence.passage).toBe(evidence.neighbour);
+    for (const { evidence } of titles) expect(evidence.passage).toBe(evidence.neighbor);
     expect(titles.map(({ evidence }) => evidence.reply)).toEqual([0, 0, 0, 0, 0, 0]);
     expect(titles.filter(({ row }) => row > 0).map(({ score }) => score)).toEqual(Array(5).fill(titles[1]?.score));
   });

@@ -9,7 +9,7 @@ export const WEIGHTS = {
     words: 1,
     meaning: 0.8,
     tokens: 0.65,
-    neighbour: 0.2,
+    neighbor: 0.2,
     passage: 0.5,
     session: 0.5,
     reply: 0.5,

@@ -4,7 +4,7 @@ import type {
   DistilCandidate,
   DistilCandidates,
   DistilCandidatesRequest,
-  DistilNeighbour,
+  DistilNeighbor,
 } from '../../../ports/storage-consolidation.ts';
 import type { Owner } from '../../../ports/storage-owner.ts';
 import { type Digest, getModel, getTerms, getVectors } from '../../../recall-index/entry.ts';
@@ -92,10 +92,10 @@ function getCandidate(search: OwnerSearch, ordinal: number): DistilCandidate | u
   if (!member || member.isYoung) return undefined;
   const { userId, agentId } = search;
   const candidate = { ordinal, userId, agentId, version: member.version, ...getGroup(member) };
-  if (!member.isFit) return { ...candidate, neighbours: [] };
+  if (!member.isFit) return { ...candidate, neighbors: [] };
   const entry = readEntry(search.connection, ordinal);
   if (!entry || getModel(entry) !== search.index.model?.number) return undefined;
-  return { ...candidate, neighbours: getNeighbours(search, ordinal, entry) };
+  return { ...candidate, neighbors: getNeighbors(search, ordinal, entry) };
 }
 
 interface Member {
@@ -121,29 +121,29 @@ function readMember({ connection, request, userId, agentId }: OwnerSearch, ordin
     | undefined;
 }
 
-function getGroup({ semantic, sourceCount }: Member): Pick<DistilNeighbour, 'group'> {
+function getGroup({ semantic, sourceCount }: Member): Pick<DistilNeighbor, 'group'> {
   return semantic === null ? {} : { group: { semantic, sourceCount } };
 }
 
-function getNeighbours(search: OwnerSearch, ordinal: number, entry: Buffer): DistilNeighbour[] {
+function getNeighbors(search: OwnerSearch, ordinal: number, entry: Buffer): DistilNeighbor[] {
   const vectors = getVectors(entry).slice(0, MAX_VECTORS);
   const values = vectors.map(toFloats);
   const near = nearestTo(search, ordinal, vectors);
   const rare = rareWords(search, ordinal);
-  const neighbours: DistilNeighbour[] = [];
+  const neighbors: DistilNeighbor[] = [];
   for (const other of near) {
     const member = readMember(search, other);
     if (!member?.isFit || member.isYoung) continue;
     const otherEntry = readEntry(search.connection, other) as Buffer;
     const terms = new Set(getTerms(otherEntry));
-    neighbours.push({
+    neighbors.push({
       ordinal: other,
       cosine: nearestCosine(values, getVectors(otherEntry)),
       sharedRareWords: rare.filter((forms) => forms.some((form) => terms.has(form))).length,
       ...getGroup(member),
     });
   }
-  return neighbours;
+  return neighbors;
 }
 
 function nearestTo({ index, indexQuery }: OwnerSearch, ordinal: number, vectors: readonly Int8Vector[]): Set<number> {
