@@ -11,7 +11,7 @@ declare module 'fastify' {
 }
 
 /** A setting that limits request bodies. */
-export type BodySetting = 'maxBodyBytes' | 'maxBatchBodyBytes';
+type BodySetting = 'maxBodyBytes' | 'maxBatchBodyBytes';
 
 /** Seconds after which a client should retry a request that could not be served. */
 export const RETRY_AFTER_SECONDS = 1;
