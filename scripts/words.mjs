@@ -12,6 +12,9 @@ const NAME_RULES = [
   { refused: /^(?:LEAST|FEWEST|SHORTEST|SMALLEST)_/, rule: 'begin with MIN_' },
 ];
 
+/** British spellings, in names and in prose. */
+const SPELLING_RULES = [{ refused: /neighbour/i, rule: 'use the spelling neighbor' }];
+
 /** A sentence that starts with a refused word. Questions match too, and the caller accepts them. */
 const SENTENCE = /(?<=^|[.!?:]\s+)(What|Whatever|Who|Whoever|Those|That which)\b[^.!?]*([.!?]|$)/g;
 
@@ -29,16 +32,68 @@ export function findRefusedWords(file, text) {
   const add = (at, message) => found.push({ at, message });
   const checkName = ({ name, start }) => {
     if (ALLOWED_NAMES.has(name)) return;
-    for (const { refused, rule } of NAME_RULES) if (refused.test(name)) add(start, `the name ${name} must ${rule}`);
+    for (const { refused, rule } of [...NAME_RULES, ...SPELLING_RULES]) {
+      if (refused.test(name)) add(start, `the name ${name} must ${rule}`);
+    }
   };
-  new Visitor({ Identifier: checkName, PrivateIdentifier: checkName, JSXIdentifier: checkName }).visit(program);
+  const addProse = (at, kind, prose) => {
+    for (const message of findRefusedSentences(prose)) add(at, `a ${kind} must ${message}`);
+  };
+  new Visitor({
+    Identifier: checkName,
+    PrivateIdentifier: checkName,
+    JSXIdentifier: checkName,
+    TemplateElement: ({ value, start }) => {
+      for (const comment of getSqlComments(value.raw)) addProse(start, 'comment in SQL', comment);
+    },
+  }).visit(program);
   for (const { value, start } of joinLines(comments, text)) {
     const prose = value.replaceAll(/\s*\n\s*\*?[ \t]*/g, (blank) => (/\n\s*\*?[ \t]*\n/.test(blank) ? '. ' : ' '));
-    for (const [sentence, subject, end] of prose.replace(/^\*?\s*/, '').matchAll(SENTENCE)) {
-      if (end !== '?') add(start, `a comment must not begin a sentence with "${subject}": ${sentence.slice(0, 60)}`);
-    }
+    addProse(start, 'comment', prose.replace(/^\*?\s*/, ''));
   }
+  return format(file, text, found);
+}
+
+/**
+ * Returns the words of a JSON file that the rules refuse. Checks the texts that contain a space, such as the messages of
+ * lint rules. See `findRefusedWords`.
+ *
+ * @param {string} file
+ * @param {string} text
+ * @returns {string[]}
+ */
+export function findRefusedWordsOfJson(file, text) {
+  const found = [];
+  for (const { 0: string, index } of text.matchAll(/"(?:[^"\\]|\\.)*"/g)) {
+    const words = JSON.parse(string);
+    if (!words.includes(' ')) continue;
+    for (const message of findRefusedSentences(words)) found.push({ at: index, message: `a text must ${message}` });
+  }
+  return format(file, text, found);
+}
+
+function format(file, text, found) {
   return found.map(({ at, message }) => `${file}:${text.slice(0, at).split('\n').length} ${message}`);
+}
+
+/** Returns the broken rules of a text of several sentences. */
+function findRefusedSentences(prose) {
+  const found = [];
+  for (const [sentence, subject, end] of prose.matchAll(SENTENCE)) {
+    if (end !== '?') found.push(`not begin a sentence with "${subject}": ${sentence.slice(0, 60)}`);
+  }
+  for (const { refused, rule } of SPELLING_RULES) if (refused.test(prose)) found.push(`${rule}: ${prose.slice(0, 60)}`);
+  return found;
+}
+
+/** Returns the comments of SQL as prose. Consecutive lines are one comment. */
+function getSqlComments(sql) {
+  const lines = sql.matchAll(/^[ \t]*--[ \t]+.*(?:\n[ \t]*--[ \t]+.*)*/gm);
+  const blocks = sql.matchAll(/\/\*([\s\S]*?)\*\//g);
+  return [
+    ...Array.from(lines, ([text]) => text.replaceAll(/\s*(?:^|\n)[ \t]*--[ \t]+/g, ' ').trim()),
+    ...Array.from(blocks, ([, text]) => text.replaceAll(/\s+/g, ' ').trim()),
+  ];
 }
 
 /** Joins consecutive line comments into one comment. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { findRefusedWords } from './words.mjs';
+import { findRefusedWords, findRefusedWordsOfJson } from './words.mjs';
 
 describe('the word check', () => {
   it.each([
@@ -18,6 +18,16 @@ describe('the word check', () => {
       '// Rows go:\n// That which is old goes.',
       'a comment must not begin a sentence with "That which": That which is old goes.',
     ],
+    ['const neighbourCount = 1;', 'the name neighbourCount must use the spelling neighbor'],
+    ['// Rows beside a neighbour.', 'a comment must use the spelling neighbor: Rows beside a neighbour.'],
+    [
+      'sql`-- Rows that\n-- stay. What is old goes.\nSELECT 1`;',
+      'a comment in SQL must not begin a sentence with "What": What is old goes.',
+    ],
+    [
+      'run(`SELECT /* Those of a user. */ 1`);',
+      'a comment in SQL must not begin a sentence with "Those": Those of a user.',
+    ],
   ])('rejects %j', (code, message) => {
     expect(findRefusedWords('a.ts', `let x;\n${code}`)).toEqual([`a.ts:2 ${message}`]);
   });
@@ -28,7 +38,14 @@ describe('the word check', () => {
     '// What does a caller see? Nothing.',
     '// Returns what is asked for.',
     '/** Tells who\n * asked. */',
+    'run(`SELECT 1 -- 2`);',
   ])('accepts %j', (code) => {
     expect(findRefusedWords('a.ts', code)).toEqual([]);
+  });
+
+  it('rejects a message in a JSON file', () => {
+    const text = '{\n  "name": "What",\n  "message": "Rows go. What is old goes."\n}';
+    const message = 'a.json:3 a text must not begin a sentence with "What": What is old goes.';
+    expect(findRefusedWordsOfJson('a.json', text)).toEqual([message]);
   });
 });

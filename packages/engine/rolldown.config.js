@@ -26,7 +26,7 @@ export default defineConfig([
   bundle({ index: 'dist/index.js', 'engine-defaults': 'dist/engine-defaults.js' }, 'dist/bundle'),
   // Apart, so that an engine on a file does not load what adapters and their tests share with it.
   bundle({ 'storage-kit': 'dist/storage-kit.js', 'storage-testing': 'dist/storage-testing.js' }, 'dist/kit'),
-  // What threads and child processes start from: each in a folder of its own, with the few words of the contract that it
+  // Entry points of threads and child processes: each in a folder of its own, with the few words of the contract that it
   // uses; what it loads only when asked is a file apart.
   ...['write-thread', 'read-thread', 'search-thread', 'copy-process'].map((name) => ({
     input: `dist/storage/sqlite/${name}.js`,

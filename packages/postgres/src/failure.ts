@@ -115,7 +115,7 @@ export function explain(error: unknown): string {
  */
 export class WrongServerError extends Error {
   readonly code = '25006';
-  /** What the server is, such as "the server is a standby". */
+  /** The state of the server, such as "the server is a standby". */
   readonly finding: string;
 
   constructor(host: string, state: string, target: string) {
