@@ -95,7 +95,7 @@ describe.each(['compose.yml', 'compose.postgres.yml'])('deploy/%s', (file) => {
 describe.runIf(isInstalled('caddy'))('the Caddy proxy', () => {
   const config = join(folder, 'caddy/Caddyfile');
 
-  it('has a valid and formatted Caddyfile', () => {
+  it('the Caddy proxy has a valid and formatted Caddyfile', () => {
     execFileSync('caddy', ['validate', '--adapter', 'caddyfile', '--config', config], { stdio: 'pipe' });
     expect(execFileSync('caddy', ['fmt', config], { encoding: 'utf8' })).toBe(readFileSync(config, 'utf8'));
   });
@@ -132,7 +132,7 @@ describe('compose.postgres.yml and its configuration files', () => {
   const read = (path: string) => readFileSync(join(folder, path), 'utf8');
   const { services, secrets } = parse(read('compose.postgres.yml')) as Compose;
 
-  it('use the service names in compose.postgres.yml as host names', () => {
+  it('compose.postgres.yml and its configuration files use the service names in compose.postgres.yml as host names', () => {
     const [scrape] = (
       parse(read('prometheus/prometheus.yml')) as {
         scrape_configs: { authorization: { credentials_file: string }; dns_sd_configs: { names: string[] }[] }[];
@@ -156,7 +156,7 @@ describe('compose.postgres.yml and its configuration files', () => {
     expect(Object.keys(services)).toEqual(expect.arrayContaining(called));
   });
 
-  it('mount the dashboard in the folder that Grafana loads, and use the provisioned data source', () => {
+  it('compose.postgres.yml and its configuration files mount the dashboard in the folder that Grafana loads, and use the provisioned data source', () => {
     const { providers } = parse(read('grafana/provisioning/dashboards/memoryd.yml')) as {
       providers: { options: { path: string } }[];
     };

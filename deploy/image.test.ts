@@ -63,7 +63,7 @@ describe('the Docker image', () => {
     expect(settings.filter((name) => !known.includes(name))).toEqual([]);
   });
 
-  it('has a health check', () => {
+  it('the Docker image has a health check', () => {
     expect(getTexts('HEALTHCHECK').join()).toContain('/health');
     expect(getTexts('EXPOSE')).toEqual([environment.SERVICE_PORT]);
   });
@@ -178,7 +178,7 @@ describe.runIf(isEnabled)('the Dockerfile steps, run in a separate folder for ea
     return spawnSync(command, args, { uid, gid: uid, cwd: toLocalPath('app'), env: getEnvironment() }).status;
   }
 
-  it('build a healthy service that requires a key, recalls by meaning and writes only to its volume', async () => {
+  it('the Dockerfile steps, run in a separate folder for each stage, build a healthy service that requires a key, recalls by meaning and writes only to its volume', async () => {
     port = await freePort();
     expect(checkHealth()).toBe(1);
     running = start();

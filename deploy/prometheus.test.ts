@@ -27,7 +27,7 @@ const rules = groups.flatMap((group) => group.rules);
 const getRule = (alert: string) => rules.find((rule) => rule.alert === alert);
 
 describe('the alert rules', () => {
-  it('define five critical alerts and twelve warnings', () => {
+  it('the alert rules define five critical alerts and twelve warnings', () => {
     expect(getRule('HighQueryLatency')).toMatchObject({
       expr: 'service_query_latency_ms{quantile="0.99"} > 500',
       for: '5m',
@@ -63,7 +63,7 @@ describe('the alert rules', () => {
     expect(promtool('test', 'rules', `${folder}rules.test.yml`)).toContain('SUCCESS');
   });
 
-  it('are all explained in the monitoring guide', () => {
+  it('the alert rules are all explained in the monitoring guide', () => {
     const guide = readFileSync(new URL('../docs/guide/monitoring.md', import.meta.url), 'utf8');
     for (const { alert } of rules) expect(guide).toContain(`\`${alert}\``);
   });

@@ -38,7 +38,7 @@ function getBlocks(path: string): Block[] {
 const pages = documents.map((path) => ({ path, blocks: getBlocks(path) }));
 
 describe('commands in the documentation', () => {
-  it('are in code blocks with the language sh', () => {
+  it('commands in the documentation are in code blocks with the language sh', () => {
     for (const { path, blocks } of pages) {
       const text = readFileSync(join(root, path), 'utf8');
       expect(
@@ -49,12 +49,12 @@ describe('commands in the documentation', () => {
     }
   });
 
-  it('are tested in more than half of the code blocks', () => {
+  it('commands in the documentation are tested in more than half of the code blocks', () => {
     const all = pages.flatMap(({ blocks }) => blocks);
     expect(all.filter(({ notRun }) => notRun === undefined).length).toBeGreaterThan(all.length / 2);
   });
 
-  it('in running text are existing memoryd commands', () => {
+  it('commands in the documentation in running text are existing memoryd commands', () => {
     const known = getCommands();
     for (const { path } of pages) {
       const named = readFileSync(join(root, path), 'utf8').matchAll(/`(?:npx )?memoryd ([a-z]+)/g);
@@ -67,7 +67,7 @@ describe('commands in the documentation', () => {
 
   const run = pages.filter(({ blocks }) => blocks.some(({ notRun }) => notRun === undefined));
   it.each(run)(
-    'in $path return the documented responses, and recall likely answers',
+    'commands in the documentation in $path return the documented responses, and recall likely answers',
     async ({ blocks }) => {
       const folder = createSandbox();
       const server = await startProcess({ dbPath: join(folder, 'memory.db') });

@@ -20,7 +20,7 @@ const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclud
 const documents = files.filter((path) => path.endsWith('.md'));
 
 describe('documents', () => {
-  it.each(documents)('link only to existing files in %s', (path) => {
+  it.each(documents)('documents link only to existing files in %s', (path) => {
     const targets = [...read(path).matchAll(/\]\(([^)#\s]+)[^)]*\)/g)].map((match) => match[1] as string);
     const broken = targets.filter(
       (target) => !/^[a-z]+:/.test(target) && !existsSync(join(root, dirname(path), target)),
@@ -28,7 +28,7 @@ describe('documents', () => {
     expect(broken).toEqual([]);
   });
 
-  it('are all linked from docs/README.md', () => {
+  it('documents are all linked from docs/README.md', () => {
     const index = read('docs/README.md');
     const pages = documents
       .filter((path) => /^docs\/(?!decisions\/)/.test(path))
@@ -36,7 +36,7 @@ describe('documents', () => {
     expect(pages.filter((page) => page !== 'README.md' && !index.includes(`](${page})`))).toEqual([]);
   });
 
-  it('list every decision record with its title in docs/decisions/README.md', () => {
+  it('documents list every decision record with its title in docs/decisions/README.md', () => {
     const records = documents.filter((path) => /^docs\/decisions\/\d/.test(path)).sort();
     const expected = records.map((path) => {
       const [, number, title] = /^# (\d+)\. (.+)$/m.exec(read(path)) ?? [];
@@ -45,7 +45,7 @@ describe('documents', () => {
     expect(read('docs/decisions/README.md').match(/^\d+\. .+$/gm)).toEqual(expected);
   });
 
-  it('with an install command state that the packages are not on npm yet', () => {
+  it('documents with an install command state that the packages are not on npm yet', () => {
     const isReleased = read('CHANGELOG.md')
       .match(/^## .+$/gm)
       ?.some((title) => !title.endsWith('(unreleased)'));
@@ -54,7 +54,7 @@ describe('documents', () => {
     expect(saying).toEqual(isReleased ? [] : documents.filter((path) => installing.test(read(path))));
   });
 
-  it('list every source folder in ARCHITECTURE.md, and only existing folders', () => {
+  it('documents list every source folder in ARCHITECTURE.md, and only existing folders', () => {
     const named = [...read('ARCHITECTURE.md').matchAll(/^\| `([^`]+)` \|/gm)].map((match) => match[1] as string);
     expect(named.filter((place) => !existsSync(join(root, place)))).toEqual([]);
     const folders = new Set(
@@ -65,7 +65,7 @@ describe('documents', () => {
     expect([...folders].filter((folder) => !isCovered(folder))).toEqual([]);
   });
 
-  it('name only existing scripts of package.json', () => {
+  it('documents name only existing scripts of package.json', () => {
     const scripts = Object.keys((JSON.parse(read('package.json')) as { scripts: object }).scripts);
     for (const path of documents) {
       const named = [...read(path).matchAll(/npm run ([\w:-]+)(?![\w:-]| --workspace)/g)].map(
@@ -78,7 +78,7 @@ describe('documents', () => {
     }
   });
 
-  it('list exactly the error codes of the contract in docs/reference/errors.md', () => {
+  it('documents list exactly the error codes of the contract in docs/reference/errors.md', () => {
     const listed = [...read('docs/reference/errors.md').matchAll(/^\| `([A-Z_]+)` \| (\d+) \| (.+) \|$/gm)];
     expect(
       Object.fromEntries(listed.map(([, code, status, meaning]) => [code, { status: Number(status), meaning }])),
@@ -213,7 +213,7 @@ describe('npm install', () => {
     if (hasBundledNode) expect(process.versions.node).toMatch(/^24\./);
   });
 
-  it('can link the memoryd command before the build', () => {
+  it('npm install can link the memoryd command before the build', () => {
     const { bin } = JSON.parse(read('packages/server/package.json')) as { bin: Record<string, string> };
     expect(files).toContain(join('packages/server', bin.memoryd as string));
   });
@@ -221,15 +221,18 @@ describe('npm install', () => {
 
 describe('pictures in the documentation', () => {
   const pictures = files.filter((path) => /^docs\/pictures\/.*\.svg$/.test(path));
-  it.each(pictures)('have a title, a description, a dark mode and no external resources: %s', (path) => {
-    const picture = read(path);
-    expect(picture).toMatch(/<title id="title">[^<]+<\/title>\s+<desc id="desc">[^<]+<\/desc>/);
-    expect(picture).toContain('prefers-color-scheme: dark');
-    expect(picture).toContain('<rect class="paper"');
-    expect(picture.replace('http://www.w3.org/2000/svg', '')).not.toMatch(/https?:|href|@import|<script/);
-  });
+  it.each(pictures)(
+    'pictures in the documentation have a title, a description, a dark mode and no external resources: %s',
+    (path) => {
+      const picture = read(path);
+      expect(picture).toMatch(/<title id="title">[^<]+<\/title>\s+<desc id="desc">[^<]+<\/desc>/);
+      expect(picture).toContain('prefers-color-scheme: dark');
+      expect(picture).toContain('<rect class="paper"');
+      expect(picture.replace('http://www.w3.org/2000/svg', '')).not.toMatch(/https?:|href|@import|<script/);
+    },
+  );
 
-  it('show the current weights of the score', () => {
+  it('pictures in the documentation show the current weights of the score', () => {
     const weights = read('docs/pictures/score.svg').matchAll(/>([a-z]+)<\/text>\s+<text[^>]*>(−?[\d.]+)<\/text>/g);
     expect(
       Object.fromEntries([...weights].map(([, name, weight]) => [name, Number(weight?.replace('−', '-'))])),

@@ -42,7 +42,7 @@ describe('the chat agent example', () => {
     return output;
   }
 
-  it('has at most 30 lines', () => {
+  it('the chat agent example has at most 30 lines', () => {
     expect(getLines('examples/chat/agent.mjs').length).toBeLessThanOrEqual(30);
   });
 
@@ -103,7 +103,7 @@ function usePage(): () => string {
 describe('the web page example', () => {
   const origin = usePage();
 
-  it('is served with every module that it imports and no other files', async () => {
+  it('the web page example is served with every module that it imports and no other files', async () => {
     const page = await (await fetch(origin())).text();
     const pending = [/"@memoryd\/client": "([^"]+)"/.exec(page)?.[1] as string];
     const seen = new Set<string>();

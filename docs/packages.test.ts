@@ -71,7 +71,7 @@ const getTarball = (folder: string) => new Uint8Array(readFileSync(getPacked(fol
 describe.each(PACKAGES)('%s as published', (folder) => {
   const manifest = getManifest(folder);
 
-  it('has the version of the repository, and depends on exactly this version of sibling packages', () => {
+  it('a published package has the version of the repository, and depends on exactly this version of sibling packages', () => {
     const versions = PACKAGES.map((other) => getManifest(other).version);
     expect(new Set([...versions, JSON.parse(read('package.json')).version])).toEqual(new Set([manifest.version]));
     const siblings = Object.entries({ ...manifest.dependencies, ...manifest.devDependencies }).filter(([name]) =>
@@ -123,7 +123,7 @@ describe('packages/server as published', () => {
 
 describe.each(LIBRARIES)('%s as imported', (folder) => {
   const untyped = Object.entries(getManifest(folder).exports ?? {}).filter(([, { types }]) => types === undefined);
-  it('has types that resolve in every resolution mode for ES modules', async () => {
+  it('an imported package has types that resolve in every resolution mode for ES modules', async () => {
     const entries = { excludeEntrypoints: untyped.map(([path]) => path) };
     const analysis = await checkPackage(createPackageFromTarballData(getTarball(folder)), entries);
     const { problems } = analysis.types ? analysis : { problems: ['no types'] };
@@ -433,7 +433,7 @@ describe.each([
     expect(installed.version.split('.')[0]).toBe(String(major));
   });
 
-  it.each(RESOLUTIONS)('has examples that compile (%s)', async (resolution) => {
+  it.each(RESOLUTIONS)('a project with this AI SDK compiles the examples (%s)', async (resolution) => {
     const type = "Parameters<typeof import('ai').wrapLanguageModel>[0]['model']";
     writeFileSync(join(folder, 'model.d.mts'), `export declare const model: ${type};`);
     expect(await compile(folder, examples, resolution, '--skipLibCheck')).toBe('');

@@ -28,7 +28,7 @@ describe('the word check', () => {
       'run(`SELECT /* Those of a user. */ 1`);',
       'a comment in SQL must not begin a sentence with "Those": Those of a user.',
     ],
-  ])('rejects %j', (code, message) => {
+  ])('the word check rejects %j', (code, message) => {
     expect(findRefusedWords('a.ts', `let x;\n${code}`)).toEqual([`a.ts:2 ${message}`]);
   });
 
@@ -39,7 +39,7 @@ describe('the word check', () => {
     '// Returns what is asked for.',
     '/** Tells who\n * asked. */',
     'run(`SELECT 1 -- 2`);',
-  ])('accepts %j', (code) => {
+  ])('the word check accepts %j', (code) => {
     expect(findRefusedWords('a.ts', code)).toEqual([]);
   });
 

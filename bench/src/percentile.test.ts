@@ -15,7 +15,7 @@ describe('getPercentile', () => {
     expect(getPercentile([1, 2, 3], 99)).toBe(3);
   });
 
-  it('sorts values numerically', () => {
+  it('getPercentile sorts values numerically', () => {
     expect(getPercentile([9, 10, 100], 100)).toBe(100);
   });
 

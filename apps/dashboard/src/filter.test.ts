@@ -11,7 +11,7 @@ import {
 const params = (text: string) => new URLSearchParams(text);
 
 describe('the filters in the address', () => {
-  it('are parsed from the filter parameters; other parameters are ignored', () => {
+  it('the filters in the address are parsed from the filter parameters; other parameters are ignored', () => {
     expect(parseFilter(params('tag=a&tag=b&tier=working&source=&query=x&top_k=5&metadata.room=kitchen'))).toEqual({
       tag: ['a', 'b'],
       tier: 'working',
@@ -23,7 +23,7 @@ describe('the filters in the address', () => {
     expect(Object.entries(parseFilter(params('metadata.__proto__=x')).metadata ?? {})).toEqual([['__proto__', 'x']]);
   });
 
-  it('contain each added tag once, and only the last value of any other field', () => {
+  it('the filters in the address contain each added tag once, and only the last value of any other field', () => {
     const filtered = ['tag=a', 'tag=b', 'tag=a', 'tier=working', 'tier=semantic'].reduce((address, condition) => {
       const [name = '', value = ''] = condition.split('=');
       return withCondition(address, { name, value });
@@ -35,7 +35,7 @@ describe('the filters in the address', () => {
     ]);
   });
 
-  it('can be removed one at a time without changing the query', () => {
+  it('the filters in the address can be removed one at a time without changing the query', () => {
     const filtered = withoutCondition(params('query=x&tag=a&tag=b'), { name: 'tag', value: 'a' });
     expect(filtered.toString()).toBe('query=x&tag=b');
   });

@@ -15,12 +15,12 @@ describe('the scope in the address', () => {
     ],
     ['user_id=anna&shared=false', { userId: 'anna' }, { user_id: 'anna' }],
     ['user_id=&shared=true', undefined, {}],
-  ])('is parsed from %s', (text, scope, request) => {
+  ])('the scope in the address is parsed from %s', (text, scope, request) => {
     expect(getScope(params(text))).toEqual(scope);
     expect(getScopeRequest(params(text))).toEqual(request);
   });
 
-  it('can be replaced without changing the other parameters', () => {
+  it('the scope in the address can be replaced without changing the other parameters', () => {
     const before = params('query=x&user_id=anna&agent_id=cook&shared=true&tag=a');
     expect(getAddressInScope({ userId: 'a&b é' }, 'recall', before)).toBe(
       '#/recall?query=x&tag=a&user_id=a%26b+%C3%A9',
@@ -29,7 +29,7 @@ describe('the scope in the address', () => {
     expect(getAddressInScope(undefined, 'explore', params('user_id=anna'))).toBe('#/explore');
   });
 
-  it('is the same after formatting and parsing', () => {
+  it('the scope in the address is the same after formatting and parsing', () => {
     const scope = { userId: ' ?&=#%', agentId: '読書', shared: true };
     const [, query] = getAddressInScope(scope, 'explore', params('')).split(/\?(.*)/s);
     expect(getScope(params(query ?? ''))).toEqual(scope);
@@ -42,7 +42,10 @@ describe('the scope in the address', () => {
     ['user_id=anna&shared=true', {}, false],
     ['user_id=anna&agent_id=cook&shared=true', { user_id: 'anna' }, false],
     ['agent_id=cook', { user_id: 'anna', agent_id: 'cook' }, true],
-  ])('with the parameters "%s" owns a memory with the fields %j: %s', (text, owner, expected) => {
-    expect(isOwn(owner, params(text))).toBe(expected);
-  });
+  ])(
+    'the scope in the address with the parameters "%s" owns a memory with the fields %j: %s',
+    (text, owner, expected) => {
+      expect(isOwn(owner, params(text))).toBe(expected);
+    },
+  );
 });

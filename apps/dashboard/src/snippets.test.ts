@@ -15,7 +15,7 @@ describe('code snippets', () => {
     );
   });
 
-  it('read the API key from MEMORYD_API_KEY if the service requires a key', () => {
+  it('code snippets read the API key from MEMORYD_API_KEY if the service requires a key', () => {
     const header = '-H "Authorization: Bearer $MEMORYD_API_KEY"';
     expect(getStoreCurl(locked, { content: 'x' })).toContain(`\\\n  ${header} \\\n  -d`);
     expect(getRecallCurl(locked, { query: 'x' })).toMatch(/\/recall\?query=x' \\\n {2}-H "[^"]+"$/);
@@ -24,7 +24,7 @@ describe('code snippets', () => {
     expect(getStoreCode(open, { content: 'x' }, { query: 'y' })).not.toContain('apiKey');
   });
 
-  it('contain an MCP configuration with the URL of the service', () => {
+  it('code snippets contain an MCP configuration with the URL of the service', () => {
     const memoryd = { type: 'http', url: 'http://10.0.0.7:8090/memory/mcp' };
     // biome-ignore lint/suspicious/noTemplateCurlyInString: the agent replaces the variable
     const headers = { Authorization: 'Bearer ${MEMORYD_API_KEY}' };

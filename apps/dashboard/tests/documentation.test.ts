@@ -8,7 +8,7 @@ describe.runIf(hasBrowser())('documentation pages', () => {
 
   const background = (page: Page) => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
 
-  it('link to each other and to the dashboard, and the dashboard links to them', async () => {
+  it('documentation pages link to each other and to the dashboard, and the dashboard links to them', async () => {
     const { page, problems, close } = await stage.visit('/ui/');
     await page.getByRole('link', { name: 'API reference' }).click();
     await page.locator('#swagger-ui .info').waitFor();
@@ -23,7 +23,7 @@ describe.runIf(hasBrowser())('documentation pages', () => {
     await close();
   });
 
-  it.each(['/docs', '/docs/'])('show the memoryd logo at %s', async (path) => {
+  it.each(['/docs', '/docs/'])('documentation pages show the memoryd logo at %s', async (path) => {
     const { page, problems, close } = await stage.visit(path);
     const logo = page.locator('#swagger-ui .topbar img');
     await logo.waitFor();

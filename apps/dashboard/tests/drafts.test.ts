@@ -51,7 +51,7 @@ describe.runIf(hasBrowser())('an unsaved draft', () => {
     await close();
   });
 
-  it('is discarded on sign-out', async () => {
+  it('an unsaved draft is discarded on sign-out', async () => {
     const { page, close } = await startDraft('The spare key is under the pot');
     await page.getByRole('button', { name: 'Sign out' }).click();
     await asksForKey(page).waitFor();

@@ -79,7 +79,7 @@ describe.runIf(hasBrowser())('dashboard during failures', () => {
     release();
   });
 
-  it('has no Cancel button while a memory is being forgotten', async () => {
+  it('the dashboard during failures has no Cancel button while a memory is being forgotten', async () => {
     const { id } = await stage.memory.store({ content: 'The lodger moved out' });
     await goTo(`memory?id=${id}`);
     await button('Forget…').click();

@@ -476,7 +476,7 @@ describe.runIf(hasBrowser())('dashboard', () => {
     expect(await page.getByRole('radio', { name: 'Dark' }).isChecked()).toBe(true);
   });
 
-  it('can be used with the keyboard only', async () => {
+  it('the dashboard can be used with the keyboard only', async () => {
     await page.waitForSelector('.figure');
     await page.keyboard.press('Tab');
     expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Skip to content');

@@ -39,7 +39,7 @@ describe.runIf(hasBrowser())('pictures of the dashboard', () => {
     ];
   });
 
-  it.each(['light', 'dark'] as const)('are taken in the %s theme', async (colorScheme) => {
+  it.each(['light', 'dark'] as const)('pictures of the dashboard are taken in the %s theme', async (colorScheme) => {
     const { page, close } = await stage.visit('/ui/', { viewport: VIEWPORT, colorScheme });
     // The charts need several polls.
     for (const query of QUERIES) {

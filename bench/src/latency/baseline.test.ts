@@ -21,7 +21,7 @@ describe('compareLines', () => {
     ]);
   });
 
-  it('does not correct sizes for the speed of the machine', () => {
+  it('compareLines does not correct sizes for the speed of the machine', () => {
     const before = lineWith({ memory: { resident_mb: 100, unit_ms: 1 } });
     const now = lineWith({ memory: { resident_mb: 150, unit_ms: 2 } });
     expect(compareLines(before, now)[0]).toMatchObject({ ratio: 1.5, ratioInUnits: undefined });
@@ -35,7 +35,7 @@ describe('compareLines', () => {
 });
 
 describe('a baseline', () => {
-  it('can be read from the printed lines of a run and compared with another run', () =>
+  it('a baseline can be read from the printed lines of a run and compared with another run', () =>
     withTemporaryFolder(async (folder) => {
       const path = join(folder, 'baseline.jsonl');
       const line = lineWith({ recall: { p50_ms: 10, unit_ms: 1 } });
@@ -45,13 +45,13 @@ describe('a baseline', () => {
       expect(formatComparison(line, line)).toMatch(/recall +p50_ms +10 +10 +1\.00 +1\.00/);
     }));
 
-  it('of this repository contains the command that created each line', () => {
+  it('a baseline of this repository contains the command that created each line', () => {
     const lines = readBaseline(fileURLToPath(new URL('../../baselines/latency.jsonl', import.meta.url)));
     expect(lines.length).toBeGreaterThan(0);
     for (const { count, command } of lines) expect(command).toContain(`npm run bench:latency -- --count ${count} `);
   });
 
-  it.each(['{"set":"locomo"}', '{"count":'])('is rejected if a line has an unknown format (%s)', (line) =>
+  it.each(['{"set":"locomo"}', '{"count":'])('a baseline is rejected if a line has an unknown format (%s)', (line) =>
     withTemporaryFolder(async (folder) => {
       const path = join(folder, 'baseline.jsonl');
       writeFileSync(path, `${line}\n`);

@@ -5,26 +5,26 @@ import { createDatabaseFolder, getFilledFolder, markFilled } from './saved-datab
 describe('a saved database', () => {
   const filling = { count: 1000, seed: 1, data: ['locomo'] };
 
-  it('is returned for the count, seed and data sets with which it was filled', () =>
+  it('a saved database is returned for the count, seed and data sets with which it was filled', () =>
     withTemporaryFolder(async (folder) => {
       const path = createDatabaseFolder(folder, filling);
       markFilled(path, filling);
       expect(getFilledFolder(folder, filling)).toBe(path);
     }));
 
-  it('is not overwritten', () =>
+  it('a saved database is not overwritten', () =>
     withTemporaryFolder(async (folder) => {
       createDatabaseFolder(folder, filling);
       expect(() => createDatabaseFolder(folder, filling)).toThrow('--reuse');
     }));
 
-  it('is rejected if it was filled only partly', () =>
+  it('a saved database is rejected if it was filled only partly', () =>
     withTemporaryFolder(async (folder) => {
       createDatabaseFolder(folder, filling);
       expect(() => getFilledFolder(folder, filling)).toThrow('contains no filled database');
     }));
 
-  it('is rejected if it was filled with other texts', () =>
+  it('a saved database is rejected if it was filled with other texts', () =>
     withTemporaryFolder(async (folder) => {
       markFilled(createDatabaseFolder(folder, filling), filling);
       expect(() => getFilledFolder(folder, { ...filling, seed: 2 })).toThrow('other texts');

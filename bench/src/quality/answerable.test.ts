@@ -77,7 +77,7 @@ describe('the score report', () => {
     expect([report.withoutRight, report.ofAnother]).toEqual([1, 1]);
   });
 
-  it('is printed with a dash for an empty score range', () => {
+  it('the score report is printed with a dash for an empty score range', () => {
     const text = formatScores('notes', report);
     expect(text).toMatch(/0\.900 to 1\.000\s+2\s+0\.500/);
     expect(text).toMatch(/0\.000 to 0\.100\s+0\s+–/);

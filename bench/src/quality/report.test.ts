@@ -56,14 +56,14 @@ describe('reportLines', () => {
     expect(all?.against?.difference).toEqual({ mean: 0, low: -0.5, high: 0.5 });
   });
 
-  it('does not compare questions with the same id from different data sets', () => {
+  it('reportLines does not compare questions with the same id from different data sets', () => {
     const saved = [{ ...scoredAt(1, 'q1', 'knowledge_update'), set: 'locomo' }];
     expect(reportLines(run, saved).at(-1)?.against).toBeUndefined();
   });
 });
 
 describe('formatTable and toJson', () => {
-  it('show no score for a category without scored questions', () => {
+  it('formatTable and toJson show no score for a category without scored questions', () => {
     const lines = reportLines({ scored: [], skipped: [{ category: 'claim' }], getOrders: [] });
     expect(formatTable('scifact', lines).split('\n')[1]).toMatch(/^claim +0 +1 +– /);
     expect(toJson(lines[0] as (typeof lines)[number])).toMatchObject({ questions: 0, skipped: 1, 'nDCG@10': null });

@@ -8,7 +8,7 @@ import { readSavedRun, saveRun } from './saved-run.ts';
 describe('a saved run', () => {
   const question = { set: 'set', store: 'a', id: 'q1', category: 'who', ...scoreRanking(['x', 'a'], new Set(['a'])) };
 
-  it('is the same when it is read back', () =>
+  it('a saved run is the same when it is read back', () =>
     withTemporaryFolder(async (folder) => {
       const path = join(folder, 'run.jsonl');
       saveRun(path, [question, { ...question, id: 'q2' }]);
@@ -19,7 +19,7 @@ describe('a saved run', () => {
     ['lacks a score', JSON.stringify({ ...question, MRR: undefined })],
     ['is not JSON', '{"set":'],
     ['is not an object', 'null'],
-  ])('is rejected if a line %s', (_row, line) =>
+  ])('a saved run is rejected if a line %s', (_row, line) =>
     withTemporaryFolder(async (folder) => {
       const path = join(folder, 'run.jsonl');
       writeFileSync(path, `${line}\n`);

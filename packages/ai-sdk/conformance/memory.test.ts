@@ -121,7 +121,7 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
         expect(await countMatches()).toBe(before);
       });
 
-      it('does not store the user message again when a turn is repeated, and supersedes the previous answer', async () => {
+      it('middleware does not store the user message again when a turn is repeated, and supersedes the previous answer', async () => {
         const sessionId = newSessionId();
         const conversation: ModelMessage[] = [
           { role: 'user', content: 'Hello' },
@@ -155,7 +155,7 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
         ]);
       });
 
-      it('does not supersede an answer that is older than a day', async () => {
+      it('middleware does not supersede an answer that is older than a day', async () => {
         const sessionId = newSessionId();
         const greeting: ModelMessage = { role: 'user', content: 'Which bird is it today?' };
         const toAnswer = async (answer: string) => {
@@ -234,7 +234,7 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
         await getMemory().forgetMany({ tag: 'twite' });
       });
 
-      it('does not change the prompt if nothing is recalled', async () => {
+      it('middleware does not change the prompt if nothing is recalled', async () => {
         const model = createModelWithAnswers(createResult([text('Yes')]));
         await ask(withMemory(model, { recall: { tag: ['no such tag'] } }), [{ role: 'user', content: 'Hello' }]);
         expect(getTexts(getPrompt(model))).toEqual([['Be brief.'], ['Hello']]);
@@ -514,7 +514,7 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
     };
 
     it.each(['generate', 'stream'])(
-      'does not fail the model call if the memory fails, and reports the error to onError (%s)',
+      'memoryMiddleware during failures does not fail the model call if the memory fails, and reports the error to onError (%s)',
       async (way) => {
         const closed = await open(`closed by ${way}.db`);
         await closed.close();

@@ -62,7 +62,7 @@ describe.each(SDKS)('a turn with the AI SDK $major', (sdk) => {
 
   const ask = (content: string): ModelMessage[] => [{ role: 'user', content }];
 
-  it.each(WAYS)('of five steps recalls once, with the same memories in each step (%s)', async (way) => {
+  it.each(WAYS)('a turn of five steps recalls once, with the same memories in each step (%s)', async (way) => {
     const { id } = await direct().store({ content: `The whinchat perches on gorse ${way}`, tags: [way] });
     const { gateway, createMiddleware } = await open('up', { recall: { tag: [way] } });
     const model = createLoop(5);
@@ -77,7 +77,7 @@ describe.each(SDKS)('a turn with the AI SDK $major', (sdk) => {
   });
 
   it.each(WAYS.flatMap((way) => OUTAGES.map((state) => [way, state] as const)))(
-    'of five steps makes one recall, warns once, and stores later (%s, %s)',
+    'a turn of five steps makes one recall, warns once, and stores later (%s, %s)',
     async (way, state) => {
       const { gateway, failures, sessionId, createMiddleware } = await open(state, HASTY);
       const middleware = createMiddleware();

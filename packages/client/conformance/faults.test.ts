@@ -40,7 +40,7 @@ async function getFailure(call: Promise<unknown>): Promise<MemoryError> {
 
 describe('an error', () => {
   it.each(Object.entries(ERRORS))(
-    'has the code, status, details and request id of the response for %s',
+    'an error has the code, status, details and request id of the response for %s',
     async (code, { status }) => {
       const details = [{ path: '/content', message: 'content must be said' }];
       const error = { code, message: 'no', details, request_id: 'request-1' };
@@ -65,14 +65,14 @@ describe('an error', () => {
     ['an unknown status', 'INTERNAL_ERROR', reply(418, '')],
     ['a response that is not JSON', 'INTERNAL_ERROR', reply(200, 'stored!')],
     ['a response that is not an object', 'INTERNAL_ERROR', reply(200, 'null')],
-  ])('is thrown for %s', async (_description, code, malformed) => {
+  ])('an error is thrown for %s', async (_description, code, malformed) => {
     const { port, requests } = await startService([malformed]);
     const error = await getFailure(createClient(port, { retries: 0 }).store(MEMORY));
     expect(error).toMatchObject({ code, requestId: 'request-1', status: expect.any(Number) });
     expect(requests).toHaveLength(1);
   });
 
-  it('has no status if there is no response', async () => {
+  it('an error has no status if there is no response', async () => {
     const port = await freePort();
     const error = await getFailure(createClient(port, { retries: 1 }).stats());
     expect(error).toMatchObject({ code: 'UNAVAILABLE', status: undefined });
@@ -101,7 +101,7 @@ describe('a client call', () => {
         response.write('{"id":', () => response.destroy());
       },
     ],
-  ])('is retried after %s, with the same idempotency key', async (_description, failing) => {
+  ])('a client call is retried after %s, with the same idempotency key', async (_description, failing) => {
     const { port, requests } = await startService([failing, failing, STORED]);
     expect(await createClient(port).store(MEMORY)).toEqual({ id: 'memory-1', status: 'stored' });
     expect(requests).toHaveLength(3);
@@ -116,7 +116,7 @@ describe('a client call', () => {
     ['forgetMany', (memory) => memory.forgetMany({ tag: 'x' })],
     ['update with a condition', (memory) => memory.update('memory-1', MEMORY, { ifVersions: [1] })],
     ['forget with a condition', (memory) => memory.forget('memory-1', { ifVersions: [1] })],
-  ])('of %s is retried only if it was rejected before execution', async (_method, call) => {
+  ])('a client call of %s is retried only if it was rejected before execution', async (_method, call) => {
     for (const lost of [hangUp, reply(502, ''), refusal(503, 'UNAVAILABLE')]) {
       const { port, requests } = await startService([lost, reply(200, {})]);
       expect(await getFailure(call(createClient(port)))).toMatchObject({ code: 'UNAVAILABLE' });
@@ -128,32 +128,32 @@ describe('a client call', () => {
     expect(requests).toHaveLength(3);
   });
 
-  it.each([400, 401, 403, 404, 409, 412, 413, 500])('is not retried after status %i', async (status) => {
+  it.each([400, 401, 403, 404, 409, 412, 413, 500])('a client call is not retried after status %i', async (status) => {
     const { port, requests } = await startService([reply(status, '')]);
     await getFailure(createClient(port).stats());
     expect(requests).toHaveLength(1);
   });
 
-  it.each([0, 1, 3])('is retried at most `retries` times (%i)', async (retries) => {
+  it.each([0, 1, 3])('a client call is retried at most `retries` times (%i)', async (retries) => {
     const { port, requests } = await startService([refusal(429, 'RATE_LIMITED')]);
     expect(await getFailure(createClient(port, { retries }).stats())).toMatchObject({ code: 'RATE_LIMITED' });
     expect(requests).toHaveLength(retries + 1);
   });
 
-  it('is not retried if Retry-After exceeds its timeout', async () => {
+  it('a client call is not retried if Retry-After exceeds its timeout', async () => {
     const { port, requests } = await startService([refusal(429, 'RATE_LIMITED', { 'retry-after': '100' })]);
     const error = await getFailure(createClient(port).stats({ timeoutMs: 99_000 }));
     expect(error).toMatchObject({ code: 'RATE_LIMITED', retryAfterSeconds: 100 });
     expect(requests).toHaveLength(1);
   });
 
-  it('is retried when an attempt times out', async () => {
+  it('a client call is retried when an attempt times out', async () => {
     const { port, requests } = await startService([silence, STORED]);
     await createClient(port, { attemptTimeoutMs: 1000 }).store(MEMORY);
     expect(requests).toHaveLength(2);
   });
 
-  it('is retried when a response stops before its end', async () => {
+  it('a client call is retried when a response stops before its end', async () => {
     const stalling: Reply = (response) => {
       response.writeHead(200, { 'content-length': '40' });
       response.write('{"id":');
@@ -163,7 +163,7 @@ describe('a client call', () => {
     expect(requests).toHaveLength(2);
   });
 
-  it('of a slow operation ends when the timeout of the client expires', async () => {
+  it('a client call of a slow operation ends when the timeout of the client expires', async () => {
     const { port } = await startService([silence]);
     const error = await getFailure(createClient(port, { timeoutMs: 100 }).consolidate());
     expect(error).toMatchObject({ code: 'UNAVAILABLE', status: undefined });
@@ -178,14 +178,14 @@ describe('a client call', () => {
     expect(error.message).toMatch(/no response within \d+ ms/);
   });
 
-  it('of a slow operation ignores attemptTimeoutMs', async () => {
+  it('a client call of a slow operation ignores attemptTimeoutMs', async () => {
     const late: Reply = (response, request) =>
       void delay(400).then(() => reply(200, { late: true })(response, request));
     const { port } = await startService([late]);
     expect(await createClient(port, { attemptTimeoutMs: 50 }).consolidate()).toEqual({ late: true });
   });
 
-  it('of a slow operation ignores the response timeout of Node', async () => {
+  it('a client call of a slow operation ignores the response timeout of Node', async () => {
     let answer: () => void = () => expect.fail('no request arrived');
     const held: Reply = (response, request) => {
       answer = () => reply(200, { late: true })(response, request);
@@ -222,7 +222,7 @@ describe('a client call', () => {
     await expect.poll(() => requests.map(({ url: path }) => path)).toEqual(['/memory/stats', '/memory/health']);
   });
 
-  it('is rejected before sending if the idempotency key is not a valid header value', async () => {
+  it('a client call is rejected before sending if the idempotency key is not a valid header value', async () => {
     const { port, requests } = await startService([STORED]);
     const error = await getFailure(createClient(port).store(MEMORY, { idempotencyKey: 'ключ' }));
     expect(error).toMatchObject({ code: 'INVALID_REQUEST', details: [{ path: '/Idempotency-Key' }] });
@@ -237,7 +237,7 @@ describe('a header', () => {
     ['a value of two lines', 'X-Team', (client) => client({ headers: { 'X-Team': 'secret\nblue' } }).stats()],
     ['a blank in its name', 'My Team', (client) => client({ headers: { 'My Team': 'secret' } }).stats()],
     ['a value of two lines', 'Last-Event-ID', (client) => client({}).events({ last_event_id: 'secret\n1' }).next()],
-  ])('with %s is rejected before sending and not shown in the error: %s', async (_description, name, call) => {
+  ])('a header with %s is rejected before sending and not shown in the error: %s', async (_description, name, call) => {
     const { port, requests } = await startService([reply(200, {})]);
     const error = await getFailure(call((options) => createClient(port, options)));
     expect(error).toMatchObject({ code: 'INVALID_REQUEST', details: [{ path: `/${name}` }] });
@@ -245,7 +245,7 @@ describe('a header', () => {
     expect(requests).toHaveLength(0);
   });
 
-  it('may have leading and trailing whitespace in its value, such as the line end of a key file', async () => {
+  it('a header may have leading and trailing whitespace in its value, such as the line end of a key file', async () => {
     const { port, requests } = await startService([reply(200, {})]);
     await createClient(port, { apiKey: 'mmd_a_b\r\n', headers: { 'X-Team': ' blau ü' } }).stats();
     expect(requests[0]?.headers).toMatchObject({ authorization: 'Bearer mmd_a_b', 'x-team': 'blau ü' });
@@ -255,7 +255,7 @@ describe('a header', () => {
 describe('an AbortSignal', () => {
   const reason = new Error('not needed any more');
 
-  it('that is already aborted prevents the request', async () => {
+  it('an AbortSignal that is already aborted prevents the request', async () => {
     const { port, requests } = await startService([STORED]);
     await expect(createClient(port).store(MEMORY, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
     expect(requests).toHaveLength(0);
@@ -284,7 +284,7 @@ describe('an AbortSignal', () => {
     await expect(call).rejects.toBe(reason);
   });
 
-  it('that is aborted while an error response is read prevents the retry', async () => {
+  it('an AbortSignal that is aborted while an error response is read prevents the retry', async () => {
     const controller = new AbortController();
     const { port, requests } = await startService([refusal(429, 'RATE_LIMITED', { 'retry-after': '100' })]);
     const leave: typeof fetch = async (...args) => {
@@ -306,7 +306,7 @@ describe('a proxy page with status 200', () => {
     ['an export', (client) => client.exportMemories().next()],
     ['metrics', (client) => client.metrics()],
     ['a stream of events', (client) => client.events().next()],
-  ])('is not accepted as %s', async (_description, call) => {
+  ])('a proxy page with status 200 is not accepted as %s', async (_description, call) => {
     const { port } = await startService([page]);
     expect(await getFailure(call(createClient(port)))).toMatchObject({ code: 'INTERNAL_ERROR', status: 200 });
   });
@@ -317,7 +317,7 @@ describe('an import', () => {
     ['is rejected', refusal(401, 'UNAUTHORIZED'), () => ({})],
     ['times out', silence, () => ({ timeoutMs: 100 })],
     ['is aborted', silence, () => ({ signal: AbortSignal.timeout(100) })],
-  ])('that %s stops reading lines', async (_description, answer, getOptions) => {
+  ])('an import that %s stops reading lines', async (_description, answer, getOptions) => {
     const { port } = await startService([answer]);
     let onClose: () => void;
     const closed = new Promise<void>((resolve) => {
@@ -381,14 +381,14 @@ describe('the version of the service', () => {
     ]);
   });
 
-  it('is not checked after a call without a response, so that no request outlives the call', async () => {
+  it('the version of the service is not checked after a call without a response, so that no request outlives the call', async () => {
     const { port, requests } = await startService([silence], silence);
     await getFailure(createClient(port, { retries: 0 }).stats({ timeoutMs: 100 }));
     await delay(100);
     expect(requests).toHaveLength(1);
   });
 
-  it('is checked by the next call after a call without a response', async () => {
+  it('the version of the service is checked by the next call after a call without a response', async () => {
     const warnings: string[] = [];
     const options = { retries: 0, onWarning: (message: string) => warnings.push(message) };
     const { port } = await startService([reply(200, {})], healthy('9.0.0'));
@@ -413,7 +413,7 @@ describe('health()', () => {
     ['an error', refusal(503, 'UNAVAILABLE')],
     ['a page of a proxy', reply(503, '<html>Service Unavailable</html>')],
     ['JSON of a proxy', reply(503, { status: 'error' })],
-  ])('is retried after status 503 with %s, and never returns that response', async (_description, answer) => {
+  ])('health() is retried after status 503 with %s, and never returns that response', async (_description, answer) => {
     const { port } = await startService([], answer);
     expect(await getFailure(createClient(port).health())).toMatchObject({ code: 'UNAVAILABLE', status: 503 });
     const replies = [answer, healthy(VERSION)];

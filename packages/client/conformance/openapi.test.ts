@@ -208,7 +208,7 @@ describe('the client for operators and the OpenAPI document', () => {
 });
 
 describe('client and OpenAPI document', () => {
-  it('have the same operations with the same names, methods and paths', async () => {
+  it('client and OpenAPI document have the same operations with the same names, methods and paths', async () => {
     const described = (await getDescribedOperations()).map(
       ({ name, method, path }) => [name, { method, path }] as const,
     );
@@ -220,7 +220,7 @@ describe('client and OpenAPI document', () => {
   });
 
   it.each(Object.keys(OPERATIONS) as (keyof typeof OPERATIONS)[])(
-    'agree on the location of each parameter of %s',
+    'client and OpenAPI document agree on the location of each parameter of %s',
     async (name) => {
       const operation = (await getDescribedOperations()).find(
         (described) => described.name === name,
@@ -248,7 +248,7 @@ describe('client and OpenAPI document', () => {
   );
 
   it.each(Object.keys(SCHEMAS) as (keyof typeof SCHEMAS)[])(
-    'agree on the request and response schemas of %s',
+    'client and OpenAPI document agree on the request and response schemas of %s',
     async (name) => {
       const operation = (await getDescribedOperations()).find(
         (described) => described.name === name,

@@ -44,14 +44,17 @@ describe('a session of an agent', () => {
     vi.advanceTimersByTime(30_000);
   }
 
-  it.each(OUTAGES)('has a context without memories while the service is %s, and warns once', async (state) => {
-    const { gateway, failures, talk } = await open(state, HASTY);
-    for (const query of ['one', 'two', 'three']) expect(await texts(talk, query)).toEqual([]);
-    expect(failures.map(([operation]) => operation).sort()).toEqual(['read', 'recall']);
-    // A closed port cannot count requests.
-    if (state === 'hanging')
-      expect([...gateway.requests].sort()).toEqual([RECALL, `GET /session/outage%20${sessions}`]);
-  });
+  it.each(OUTAGES)(
+    'a session of an agent has a context without memories while the service is %s, and warns once',
+    async (state) => {
+      const { gateway, failures, talk } = await open(state, HASTY);
+      for (const query of ['one', 'two', 'three']) expect(await texts(talk, query)).toEqual([]);
+      expect(failures.map(([operation]) => operation).sort()).toEqual(['read', 'recall']);
+      // A closed port cannot count requests.
+      if (state === 'hanging')
+        expect([...gateway.requests].sort()).toEqual([RECALL, `GET /session/outage%20${sessions}`]);
+    },
+  );
 
   it('tries one recall 30 seconds after a failure, and recalls again after it succeeded', async () => {
     await direct().store({ content: 'The plover nests on the beach' });
@@ -234,7 +237,7 @@ describe('a session of an agent', () => {
     }
   });
 
-  it('has a context if onError throws', async () => {
+  it('a session of an agent has a context if onError throws', async () => {
     const { talk } = await open('down', {
       onError: () => {
         throw new Error('no log');
@@ -246,7 +249,7 @@ describe('a session of an agent', () => {
     warn.mockRestore();
   });
 
-  it('does not keep a process running while messages wait', async () => {
+  it('a session of an agent does not keep a process running while messages wait', async () => {
     const dist = fileURLToPath(new URL('../dist/', import.meta.url));
     const program = `
       import { MemoryClient } from '${dist}index.js';

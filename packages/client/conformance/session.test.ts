@@ -110,7 +110,7 @@ function sessionTests(getMemory: () => Parameters<typeof session>[0]): void {
     expect(kinds(context).at(-1)).toBe('turn: Some words about nothing, 19');
   });
 
-  it('does not recall duplicates of turns after consolidation has merged them', async () => {
+  it('a session does not recall duplicates of turns after consolidation has merged them', async () => {
     const talk = newSession();
     await store(
       talk,
@@ -249,7 +249,7 @@ function sessionTests(getMemory: () => Parameters<typeof session>[0]): void {
     await expect(talk.context('mine', { tokens: 100 })).rejects.toMatchObject(error);
   });
 
-  it('does not store a message of another user, and passes FORBIDDEN to onError', async () => {
+  it('a session does not store a message of another user, and passes FORBIDDEN to onError', async () => {
     const talk = session(getMemory(), 'refused', { ...common, userId: 'ben' });
     await store(talk, [{ ...said('user', 'not mine'), user_id: 'ada' }]);
     expect(failures).toMatchObject([{ name: 'MemoryError', code: 'FORBIDDEN' }]);

@@ -25,11 +25,11 @@ async function bundleEntry(entry: string): Promise<string> {
 describe('the client package', () => {
   const memoryd = useServer({ env: WORDS_ONLY });
 
-  it.each(ENTRIES)('is smaller than 8,000 bytes, minified and gzipped: %s', async (entry) => {
+  it.each(ENTRIES)('the client package is smaller than 8,000 bytes, minified and gzipped: %s', async (entry) => {
     expect(gzipSync(await bundleEntry(entry)).length).toBeLessThan(MAX_BYTES);
   });
 
-  it('has no dependencies', () => {
+  it('the client package has no dependencies', () => {
     const files = readdirSync(dist).filter((name) => /^[\w-]+\.js$/.test(name));
     expect(files).toContain('session.js');
     for (const name of files) {
@@ -75,7 +75,7 @@ describe('the client package', () => {
     expect(JSON.parse(await runInContext(ask, page))).toEqual([['said on a page'], 'NOT_FOUND', 'gap']);
   });
 
-  it('exports its version', () => {
+  it('the client package exports its version', () => {
     expect(VERSION).toBe(manifest.version);
   });
 });

@@ -8,11 +8,14 @@ describe('a number that JSON cannot represent', () => {
     ['NaN', { metadata: { 'a/b': [Number.NaN] } }, '/metadata/a~1b/0'],
     ['Infinity', { importance: Number.POSITIVE_INFINITY }, '/importance'],
     ['a BigInt', { metadata: { discord_id: 1187654321987654321n } }, '/metadata/discord_id'],
-  ])('is rejected before the request is sent, with the path of its field: %s', async (_, fields, path) => {
-    await expect(memory.store({ content: 'a', ...fields })).rejects.toMatchObject({
-      name: 'MemoryError',
-      code: 'INVALID_REQUEST',
-      details: [{ path }],
-    });
-  });
+  ])(
+    'a number that JSON cannot represent is rejected before the request is sent, with the path of its field: %s',
+    async (_, fields, path) => {
+      await expect(memory.store({ content: 'a', ...fields })).rejects.toMatchObject({
+        name: 'MemoryError',
+        code: 'INVALID_REQUEST',
+        details: [{ path }],
+      });
+    },
+  );
 });

@@ -9,9 +9,12 @@ describe('the option url of MemoryClient', () => {
     },
   );
 
-  it.each(['http://localhost:8090', 'https://example.com/memory/', 'HTTP://[::1]:8090'])('accepts %s', (url) => {
-    expect(new MemoryClient({ url })).toBeInstanceOf(MemoryClient);
-  });
+  it.each(['http://localhost:8090', 'https://example.com/memory/', 'HTTP://[::1]:8090'])(
+    'the option url of MemoryClient accepts %s',
+    (url) => {
+      expect(new MemoryClient({ url })).toBeInstanceOf(MemoryClient);
+    },
+  );
 
   it.each(['http://localhost/?', 'http://localhost/?team=blue', 'http://localhost/memory#1'])(
     'rejects URLs with a query or fragment: %s',

@@ -82,7 +82,7 @@ describe('the engine after its clock was set forward or back', () => {
     expect((await api.recall({ query: 'month' })).total).toBe(1);
   });
 
-  it('can undo the eviction of memories that expired only while the clock was ahead', async () => {
+  it('the engine after its clock was set forward or back can undo the eviction of memories that expired only while the clock was ahead', async () => {
     const { id } = await api.store({ content: 'expires in a month', expires_at: iso(now + 30 * DAY_MS) });
     await api.consolidate();
     now += YEAR_MS;
@@ -112,7 +112,7 @@ describe('the engine after its clock was set forward or back', () => {
     }
   });
 
-  it('does not delete idempotency keys that were expired only while the clock was ahead', async () => {
+  it('the engine after its clock was set forward or back does not delete idempotency keys that were expired only while the clock was ahead', async () => {
     await api.consolidate();
     const store = () => api.store({ content: 'once' }, { idempotencyKey: 'a key' });
     const { id } = await store();

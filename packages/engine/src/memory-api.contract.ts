@@ -53,7 +53,7 @@ export function memoryApiContract(
     const reason = without[name];
     describe(title, () => {
       if (reason === undefined) tests();
-      else it('is not supported', ({ skip }) => skip(reason));
+      else it('skips a method that is not supported', ({ skip }) => skip(reason));
     });
   }
 
@@ -306,7 +306,7 @@ export function memoryApiContract(
       expect(await recallIds({ query: 'wombatling', superseded: false })).toEqual([id]);
     });
 
-    it('does not count a recall with track: false as an access', async () => {
+    it('recall does not count a recall with track: false as an access', async () => {
       const id = await getId(memory.store({ content: 'the potoroo digs' }));
       expect(await recallIds({ query: 'potoroo', track: false })).toEqual([id]);
       expect(await recallIds({ query: 'potoroo' })).toEqual([id]);
@@ -816,7 +816,7 @@ export function memoryApiContract(
       expect((await memory.memory(id)).tier).toBe('episodic');
     });
 
-    it('does not promote memories younger than min_age_seconds', async () => {
+    it('consolidate does not promote memories younger than min_age_seconds', async () => {
       const id = await getId(memory.store({ content: 'too young to promote' }));
       await memory.consolidate({ min_age_seconds: 3600 });
       expect((await memory.memory(id)).tier).toBe('working');
@@ -1037,7 +1037,7 @@ export function memoryApiContract(
         expect(await found(outer.scope({ agentId: 'cook', shared: true }))).toBe(1);
       });
 
-      it('does not reveal by an import whether a memory id belongs to another user', async () => {
+      it('importMemories does not reveal whether a memory id belongs to another user', async () => {
         const theirs = await getId(inScope('contract-ada').store({ content: 'The ouzel is mine' }));
         const ben = inScope('contract-ben');
         await ben.store({ content: 'The ouzel is not mine', session_id: 'ouzel' });
@@ -1060,7 +1060,7 @@ export function memoryApiContract(
   describeMethod(
     'users',
     () => {
-      it('is rejected if its user_id is undefined, because only an absent user_id selects all users', async () => {
+      it('a request is rejected if its user_id is undefined, because only an absent user_id selects all users', async () => {
         const nobody = { user_id: undefined as never };
         const calls = [
           () => memory.store({ content: 'whose memory', ...nobody }),
@@ -1077,7 +1077,7 @@ export function memoryApiContract(
         for (const call of calls) await expectError(call(), 'INVALID_REQUEST', '/user_id');
       });
 
-      it('is rejected if it is a bulk forget whose only condition is shared', async () => {
+      it('a request is rejected if it is a bulk forget whose only condition is shared', async () => {
         await expectError(memory.forgetMany({ shared: false }), 'INVALID_REQUEST');
       });
     },

@@ -50,13 +50,13 @@ describe('migrateDatabase', () => {
     }
   });
 
-  it('does not create a file if the source is missing', async () => {
+  it('migrateDatabase does not create a file if the source is missing', async () => {
     const missing = newFile();
     await expect(migrateDatabase({ from: missing, to })).rejects.toMatchObject({ code: 'NOT_FOUND' });
     await expect(migrateDatabase({ from: missing, to })).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 
-  it('can be aborted, blocks the engine until the migration is complete, and resumes at the next call', async () => {
+  it('migrateDatabase can be aborted, blocks the engine until the migration is complete, and resumes at the next call', async () => {
     await using(from, ({ storage }) => storage.storeMany(Array.from({ length: MANY }, (_, i) => memory(`more ${i}`))));
     const controller = new AbortController();
     const onProgress = (done: number) => done === 400 && controller.abort();

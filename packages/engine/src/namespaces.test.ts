@@ -83,13 +83,13 @@ describe('the name of a namespace', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it.each(['a\0b', '\ud800'])('is rejected if it cannot be stored (%#)', async (name) => {
+  it.each(['a\0b', '\ud800'])('the name of a namespace is rejected if it cannot be stored (%#)', async (name) => {
     expect(() => engine.namespace(name)).toThrow(refusal);
     await expect(engine.namespaces.setQuota(name, quota)).rejects.toEqual(refusal);
     expect(await engine.namespaces.list()).toEqual([]);
   });
 
-  it('is rejected when a quota is set if it is invalid for API keys and the namespace does not exist', async () => {
+  it('the name of a namespace is rejected when a quota is set if it is invalid for API keys and the namespace does not exist', async () => {
     await expect(engine.namespaces.setQuota('two words', quota)).rejects.toEqual(refusal);
     await engine.namespace('two words').store({ content: 'kept' });
     await engine.namespaces.setQuota('two words', quota);

@@ -305,7 +305,9 @@ function openAt(dbPath: string, options: Partial<EngineSettings> = {}): Promise<
 }
 
 describe('an engine after any sequence of operations, restarts and crashes', () => {
-  it('has the same state as a simple model', { timeout: 300_000 }, async () => {
+  it('an engine after any sequence of operations, restarts and crashes has the same state as a simple model', {
+    timeout: 300_000,
+  }, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), async (steps) => {
         const pair = await Pair.open();
@@ -333,7 +335,9 @@ function pairsToTest(): readonly NearPair[] {
 }
 
 describe('two facts that differ in a name, a number, a date or a negation', () => {
-  it('are never merged, superseded or distilled together by consolidation', { timeout: 120_000 }, async () => {
+  it('two facts that differ in a name, a number, a date or a negation are never merged, superseded or distilled together by consolidation', {
+    timeout: 120_000,
+  }, async () => {
     const engine = await openAt(newPath(), { embedder: 'minilm' });
     try {
       const api = engine.namespace('default');

@@ -105,7 +105,7 @@ describe('openMemory', () => {
     await expect(openMemory(newPath(), { embedder: 'other' })).rejects.toThrow(TypeError);
   });
 
-  it('does not change the model of the database with keepModel, and reports that recall uses only words', async () => {
+  it('openMemory does not change the model of the database with keepModel, and reports that recall uses only words', async () => {
     const path = newPath();
     const server = await startEmbeddingServer();
     onTestFinished(() => server.close());
@@ -130,7 +130,7 @@ describe('openMemory', () => {
 });
 
 describe('an opened memory', () => {
-  it('does not return memories of another namespace', async () => {
+  it('an opened memory does not return memories of another namespace', async () => {
     const path = newPath();
     const [ours, theirs] = await Promise.all([openMemory(path, QUIET), openMemory(path, { ...QUIET, namespace: 'b' })]);
     const { id } = await ours.store({ content: 'ours' });

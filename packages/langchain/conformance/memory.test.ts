@@ -314,7 +314,7 @@ function suite(getMemory: () => MemoryApi): void {
       expect((await history.getMessages()).map(({ text }) => text)).toEqual(['kept']);
     });
 
-    it('can be used by RunnableWithMessageHistory', async () => {
+    it('MemoryChatHistory can be used by RunnableWithMessageHistory', async () => {
       const chain = new RunnableWithMessageHistory({
         runnable: ChatPromptTemplate.fromMessages([new MessagesPlaceholder('before'), ['human', '{question}']]).pipe(
           new FakeListChatModel({ responses: ['Falstaff', 'You told me'] }),
@@ -342,7 +342,7 @@ function suite(getMemory: () => MemoryApi): void {
       return tool?.invoke({ type: 'tool_call', id: 'c', name, args });
     }
 
-    it('can recall, store, update and forget memories', async () => {
+    it('memoryTools can recall, store, update and forget memories', async () => {
       const stored = await call('store', { content: 'The brambling came in May', importance: 1 });
       const { id } = stored.artifact;
       expect(stored).toMatchObject({ status: 'success', content: `Stored. Its id is ${id}.` });
@@ -390,7 +390,7 @@ function suite(getMemory: () => MemoryApi): void {
       expect(found.artifact.results).toMatchObject([{ id, created_at }]);
     });
 
-    it('throw errors that describe the problem and the next step to the model', async () => {
+    it('memoryTools throw errors that describe the problem and the next step to the model', async () => {
       await expect(call('forget', { memory_id: 'nobody' })).rejects.toMatchObject({
         message: expect.stringMatching(/^NOT_FOUND: .*Recall it again/),
         cause: { name: 'MemoryError' },
@@ -400,7 +400,7 @@ function suite(getMemory: () => MemoryApi): void {
       await expect(call('recall', {})).rejects.toThrow(/does not have required property "query"/);
     });
 
-    it('cannot access memories of other users', async () => {
+    it('memoryTools cannot access memories of other users', async () => {
       const { id } = await getMemory().store({ content: 'The smew winters in Trieste', user_id: 'ada' });
       const bens = memoryTools(getMemory(), { ...PATIENT, userId: 'ben' });
       const ask = (name: string, args: object) =>
@@ -409,7 +409,7 @@ function suite(getMemory: () => MemoryApi): void {
       await expect(ask('forget', { memory_id: id })).rejects.toThrow(/^NOT_FOUND/);
     });
 
-    it('have no argument for the user', async () => {
+    it('memoryTools have no argument for the user', async () => {
       for (const { name, schema } of memoryTools(getMemory(), { ...PATIENT, userId: null })) {
         const { properties } = schema as { properties: Record<string, unknown> };
         for (const field of ['user_id', 'agent_id', 'shared']) expect(properties, name).not.toHaveProperty(field);
@@ -417,7 +417,7 @@ function suite(getMemory: () => MemoryApi): void {
       await expect(call('recall', { query: 'x', user_id: 'ada' })).rejects.toThrow(/user_id/);
     });
 
-    it('have a description for each tool and argument', () => {
+    it('memoryTools have a description for each tool and argument', () => {
       for (const { name, description, schema } of memoryTools(getMemory(), { ...PATIENT, userId: null })) {
         expect(description.length, name).toBeGreaterThan(100);
         const { properties } = schema as { properties: Record<string, { description?: string }> };

@@ -30,7 +30,7 @@ describe('parts of a long text', () => {
     ['words without sentences', WORDS.repeat(300)],
     ['lines', 'milk, eggs and flour\n'.repeat(500)],
     ['code', 'if(a[i]<b[j]){c[k++]=a[i++];}else{c[k++]=b[j++];}\n'.repeat(150)],
-  ])('contain all tokens of %s in order, with at most 254 tokens per part', (_, text) => {
+  ])('parts of a long text contain all tokens of %s in order, with at most 254 tokens per part', (_, text) => {
     const parts = getParts(text);
     expect(parts.length).toBeGreaterThan(2);
     for (const { ids } of parts) expect(ids.length).toBeLessThanOrEqual(PART_TOKENS);
@@ -43,7 +43,7 @@ describe('parts of a long text', () => {
     ['letters that combine into one endless character', '\u1100'.repeat(5000)],
     ['emoji of several characters', '👩‍👩‍👧‍👦'.repeat(1000)],
     ['characters of two units', '𒀀'.repeat(6000)],
-  ])('contain the whole text of %s without splitting a character', (_, text) => {
+  ])('parts of a long text contain the whole text of %s without splitting a character', (_, text) => {
     const parts = getParts(text);
     expect(parts.map((part) => part.text).join('')).toBe(text);
     for (const part of parts) {
@@ -52,22 +52,22 @@ describe('parts of a long text', () => {
     }
   });
 
-  it('end at the ends of sentences', () => {
+  it('parts of a long text end at the ends of sentences', () => {
     for (const part of getParts(SENTENCE.repeat(100))) expect(part.text.trimEnd()).toMatch(/monastery\.$/);
   });
 
-  it('end at the ends of words if a sentence is too long', () => {
+  it('parts of a long text end at the ends of words if a sentence is too long', () => {
     const parts = getParts(WORDS.repeat(200));
     const words = parts.flatMap((part) => part.text.trim().split(/\s+/));
     expect(new Set(words)).toEqual(new Set(WORDS.trim().split(' ')));
   });
 
-  it('are at least half full, except the last part', () => {
+  it('parts of a long text are at least half full, except the last part', () => {
     const text = `Yes. ${SENTENCE.repeat(30)} ${WORDS.repeat(60)}. No. ${'x,'.repeat(2000)}`;
     for (const { ids } of getParts(text).slice(0, -1)) expect(ids.length).toBeGreaterThanOrEqual(PART_TOKENS / 2);
   });
 
-  it('are cut from windows of limited length', () => {
+  it('parts of a long text are cut from windows of limited length', () => {
     const text = WORDS.repeat(1000);
     for (const from of [0, 1, 5000]) expect(getWindow(text, from).length).toBeLessThanOrEqual(WINDOW_LENGTH);
     expect(getWindow(text, 0)).toMatch(/ $/);
@@ -80,7 +80,7 @@ describe('tokenizing a long word', () => {
     expect(tokenize('ǖ'.repeat(60)).length).toBeGreaterThan(10);
   });
 
-  it('does not split a word of up to 64 characters', () => {
+  it('tokenizing a long word does not split a word of up to 64 characters', () => {
     const word = 'electroencephalographically'.repeat(2);
     expect(tokenize(`(${word})`)).toEqual([...tokenize('('), ...tokenize(word), ...tokenize(')')]);
     expect(tokenize(word)).not.toEqual(tokenize(`${word.slice(0, 16)} ${word.slice(16)}`));

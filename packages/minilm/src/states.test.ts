@@ -24,13 +24,13 @@ function cosine(one: Int8Array | undefined, other: Int8Array | undefined): numbe
 }
 
 describe('token states', () => {
-  it('exist for informative tokens only', async () => {
+  it('token states exist for informative tokens only', async () => {
     const [all = []] = await getStates('The heron, and the otter: at the lake!');
     expect(all).toHaveLength(3);
     for (const state of all) expect(Math.hypot(...state)).toBeCloseTo(127, -1);
   });
 
-  it('do not depend on other texts in the run', async () => {
+  it('token states do not depend on other texts in the run', async () => {
     const texts = [
       'The otter swims in the lake.',
       'Otters',
@@ -40,12 +40,12 @@ describe('token states', () => {
     for (const [i, text] of texts.entries()) expect(await getStates(text)).toEqual([together[i]]);
   });
 
-  it('are more similar for the same word with the same meaning than for different words', async () => {
+  it('token states are more similar for the same word with the same meaning than for different words', async () => {
     const [[bank] = [], [other] = [], [meadow] = []] = await getStates('bank account', 'bank loan', 'meadow flowers');
     expect(cosine(bank, other)).toBeGreaterThan(cosine(bank, meadow) + 0.2);
   });
 
-  it('do not exist for a text in an unsupported language', async () => {
+  it('token states do not exist for a text in an unsupported language', async () => {
     expect(await getStates('我明天下午三点去图书馆还书。')).toEqual([[]]);
   });
 });

@@ -29,20 +29,23 @@ describe('a database address', () => {
     return `${url.replace(host, hosts.join())}&target_session_attrs=${target}`;
   };
 
-  it.each(['read-write', 'primary'])('with several hosts selects the host that is %s', async (target) => {
-    const { host } = new URL(url);
-    const storage = await open(withHosts(['127.0.0.1:1', replicaHost, host], target));
-    expect((await storage.store(newMemory({ id: target }))).outcome).toBe('stored');
-  });
+  it.each(['read-write', 'primary'])(
+    'a database address with several hosts selects the host that is %s',
+    async (target) => {
+      const { host } = new URL(url);
+      const storage = await open(withHosts(['127.0.0.1:1', replicaHost, host], target));
+      expect((await storage.store(newMemory({ id: target }))).outcome).toBe('stored');
+    },
+  );
 
-  it('without a matching host is rejected with an error that names the host', async () => {
+  it('a database address without a matching host is rejected with an error that names the host', async () => {
     await expect(open(withHosts([replicaHost], 'read-write'))).rejects.toMatchObject({
       code: 'UNAVAILABLE',
       message: `the database cannot be used now: the server at ${replicaHost} is a standby, which target_session_attrs=read-write excludes; correct target_session_attrs, or the hosts`,
     });
   });
 
-  it('of which no host can be used logs what each host said, and hides the hosts from callers', async () => {
+  it('a database address of which no host can be used logs what each host said, and hides the hosts from callers', async () => {
     const reported: TelemetryEvent[] = [];
     const telemetry = { report: (event: TelemetryEvent) => void reported.push(event) };
     const address = withHosts(['127.0.0.1:1', replicaHost, 'nowhere.invalid:5432'], 'read-write');
@@ -61,14 +64,14 @@ describe('a database address', () => {
     ]);
   });
 
-  it('with an unknown target_session_attrs is rejected with an error that lists the known values', async () => {
+  it('a database address with an unknown target_session_attrs is rejected with an error that lists the known values', async () => {
     await expect(open(withHosts([replicaHost], 'prefer-standby'))).rejects.toMatchObject({
       code: 'UNAVAILABLE',
       message: expect.stringContaining('must be one of any, read-write, read-only, primary, standby'),
     });
   });
 
-  it('of a standby is rejected with an error that names the fix', async () => {
+  it('a database address of a standby is rejected with an error that names the fix', async () => {
     await expect(open(url.replace(new URL(url).host, replicaHost))).rejects.toMatchObject({
       code: 'UNAVAILABLE',
       message:
@@ -76,7 +79,7 @@ describe('a database address', () => {
     });
   });
 
-  it('with insufficient privileges, a wrong password or a missing database is rejected with an error that names the fix', async () => {
+  it('a database address with insufficient privileges, a wrong password or a missing database is rejected with an error that names the fix', async () => {
     const admin = new Client({ connectionString: url });
     await admin.connect();
     await admin.query(`CREATE ROLE without_privileges LOGIN PASSWORD 'secret'`);

@@ -27,7 +27,7 @@ describe('concurrent consolidation and writes of two processes', () => {
     await server.close();
   });
 
-  it('lose no writes and keep the index consistent', async () => {
+  it('concurrent consolidation and writes of two processes lose no writes and keep the index consistent', async () => {
     const [consolidator, { storage }] = databases;
     const client = new Life(NAMESPACE);
     const expected = new Map<string, string>();
@@ -83,7 +83,7 @@ describe('concurrent consolidation and writes of two processes', () => {
     expect(await storage.integrity()).toEqual([]);
   });
 
-  it('that store the first memories of the same users and sessions at the same time count each once', async () => {
+  it('concurrent consolidation and writes of two processes that store the first memories of the same users and sessions at the same time count each once', async () => {
     const life = new Life('lists');
     const rounds = 25;
     for (let round = 0; round < rounds; round++) {

@@ -36,7 +36,7 @@ describe('a PostgreSQL database', () => {
 
   const open = async (url: string) => (await openPostgres({ url, connections: 1, workingMax: 1000 })).storage;
 
-  it('is not changed by inspectDatabase', async () => {
+  it('a PostgreSQL database is not changed by inspectDatabase', async () => {
     expect(await inspectDatabase(url, { report: () => {} })).toEqual({ at: 0, last: MIGRATIONS.length });
     expect(await alter(url, `SELECT to_regclass('property') AS property`)).toEqual([{ property: null }]);
     await (await open(url)).close();
@@ -46,7 +46,7 @@ describe('a PostgreSQL database', () => {
     });
   });
 
-  it('is migrated step by step, each step completely or not at all, and keeps its data', async () => {
+  it('a PostgreSQL database is migrated step by step, each step completely or not at all, and keeps its data', async () => {
     const storage = await open(url);
     await storage.store(memory('kept'));
     await storage.close();
@@ -67,12 +67,12 @@ describe('a PostgreSQL database', () => {
     ).toEqual([{ value: String(MIGRATIONS.length + 1), memories: 1, later: true }]);
   });
 
-  it('with tables of another program is rejected', async () => {
+  it('a PostgreSQL database with tables of another program is rejected', async () => {
     await alter(url, 'CREATE TABLE memory (anything text)');
     await expect(open(url)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   });
 
-  it('with synchronous_commit=off is rejected', async () => {
+  it('a PostgreSQL database with synchronous_commit=off is rejected', async () => {
     const unsafe = new URL(url);
     unsafe.searchParams.set('options', `${unsafe.searchParams.get('options')} -c synchronous_commit=off`);
     await expect(open(unsafe.href)).rejects.toMatchObject({
@@ -81,14 +81,14 @@ describe('a PostgreSQL database', () => {
     });
   });
 
-  it('that cannot be reached is reported as UNAVAILABLE, without the password in the message', async () => {
+  it('a PostgreSQL database that cannot be reached is reported as UNAVAILABLE, without the password in the message', async () => {
     await expect(open('postgres://nobody:secret@127.0.0.1:1/none')).rejects.toMatchObject({
       code: 'UNAVAILABLE',
       message: expect.not.stringContaining('secret'),
     });
   });
 
-  it('has a vector index for each model after the first vector of that model', async () => {
+  it('a PostgreSQL database has a vector index for each model after the first vector of that model', async () => {
     const storage = await open(url);
     await storage.store(memory('m'));
     for (const [model, values] of Object.entries({ one: [0.6, 0.8], other: [0, 0.6, 0.8] })) {
@@ -104,7 +104,7 @@ describe('a PostgreSQL database', () => {
     await storage.close();
   });
 
-  it('with postings, vectors or counts that do not match the memories fails the integrity check', async () => {
+  it('a PostgreSQL database with postings, vectors or counts that do not match the memories fails the integrity check', async () => {
     let storage = await open(url);
     await storage.useModel('model');
     for (const id of ['a', 'b', 'c', 'd', 'e']) await storage.store(memory(id));
@@ -136,7 +136,7 @@ describe('a PostgreSQL database', () => {
     await storage.close();
   });
 
-  it('with changed texts, attributes, links or usage fails the integrity check', async () => {
+  it('a PostgreSQL database with changed texts, attributes, links or usage fails the integrity check', async () => {
     let storage = await open(url);
     for (const id of ['a', 'b', 'c', 'd', 'e', 'f'])
       await storage.store(memory(id, { tags: ['t'], metadata: { k: id } }));
@@ -299,7 +299,7 @@ describe('processes that share a database', () => {
       expect((await storages[0].stats('default', 2)).working_count).toBe(20);
     }));
 
-  it('lose no concurrent writes', () =>
+  it('processes that share a database lose no concurrent writes', () =>
     withTwoProcesses(async (storages) => {
       await storages[0].store(memory('changed'));
       const writes = Array.from({ length: 60 }, (_, i) => {
@@ -315,7 +315,7 @@ describe('processes that share a database', () => {
       expect(working_count + episodic_count).toBe(41);
     }));
 
-  it('enforce a common quota, even if the quota is set while they store', () =>
+  it('processes that share a database enforce a common quota, even if the quota is set while they store', () =>
     withTwoProcesses(async (storages) => {
       await storages[0].setQuota('default', { memories: 20, bytes: null });
       const store = (name: string, namespace: string) =>
@@ -330,7 +330,7 @@ describe('processes that share a database', () => {
       expect(other?.used.memories).toBe((await storages[1].stats('other', 2)).working_count);
     }));
 
-  it('enforce a common maximum number of API keys', () =>
+  it('processes that share a database enforce a common maximum number of API keys', () =>
     withTwoProcesses(async ([one], url) => {
       await alter(
         url,
@@ -358,7 +358,7 @@ describe('processes that share a database', () => {
       for (const { storage } of stores) await storage.close();
     }));
 
-  it('claim their own memories for embedding, and take over the pending memories of a process that closes', () =>
+  it('processes that share a database claim their own memories for embedding, and take over the pending memories of a process that closes', () =>
     withTwoProcesses(async ([one, other]) => {
       await one.useModel('model');
       await one.store(memory('a'));
@@ -373,7 +373,7 @@ describe('processes that share a database', () => {
       expect(await getPending(other)).toEqual(['content of a', 'content of b']);
     }));
 
-  it('continue after the server has terminated their connections', () =>
+  it('processes that share a database continue after the server has terminated their connections', () =>
     withTwoProcesses(async ([one, other], url) => {
       await Promise.all([one.store(memory('a')), other.store(memory('b'))]);
       await alter(

@@ -52,7 +52,7 @@ describe('a long operation on a dedicated connection', () => {
       WHERE indexrelid::regclass::text LIKE 'memory_vector_of_%'`)
     ).rows[0].is;
 
-  it('does not block other calls while an index build waits for a dump, and ends on close, which also releases the embedding claims', async () => {
+  it('a long operation on a dedicated connection does not block other calls while an index build waits for a dump, and ends on close, which also releases the embedding claims', async () => {
     const url = await createDatabase();
     const storage = await open(url);
     const [dump, client] = [await connectOther(url), await connectOther(url)];
@@ -79,7 +79,7 @@ describe('a long operation on a dedicated connection', () => {
     await again.close();
   });
 
-  it('does not block other calls while an export is created, and ends on close', async () => {
+  it('a long operation on a dedicated connection does not block other calls while an export is created, and ends on close', async () => {
     const url = await createDatabase();
     const storage = await open(url);
     const other = await connectOther(url);

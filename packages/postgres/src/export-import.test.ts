@@ -56,7 +56,7 @@ describe('an export that is imported into PostgreSQL', () => {
     return importMemories({ storage, events }, namespace, bytes());
   }
 
-  it('is exported again with the same bytes, and leads to the same usage, even after a partial import', async () => {
+  it('an export that is imported into PostgreSQL is exported again with the same bytes, and leads to the same usage, even after a partial import', async () => {
     await fc.assert(
       fc.asyncProperty(deeds, fc.option(fc.double({ min: 0, max: 1, noNaN: true })), async (all, part) => {
         const namespace = `namespace ${++namespaces}`;

@@ -76,7 +76,7 @@ describe('a random sequence of operations in PostgreSQL', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('has the same result as in SQLite', async () => {
+  it('a random sequence of operations in PostgreSQL has the same result as in SQLite', async () => {
     let lives = 0;
     await fc.assert(
       fc.asyncProperty(deeds, async (deeds) => {

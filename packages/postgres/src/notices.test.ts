@@ -48,7 +48,7 @@ describe('notices of processes that share a database', () => {
     };
   }
 
-  it('arrive in order at the other processes, but not at the sender', async () => {
+  it('notices of processes that share a database arrive in order at the other processes, but not at the sender', async () => {
     const url = await createDatabase();
     const [one, two, three] = [open(url).notices, open(url).notices, open(url).notices];
     const recorders = await Promise.all([one, two, three].map((notices) => listen(notices)));
@@ -60,7 +60,7 @@ describe('notices of processes that share a database', () => {
     expect(recorders[0]?.received).toEqual(['the end']);
   });
 
-  it('with equal texts arrive individually', async () => {
+  it('notices of processes that share a database with equal texts arrive individually', async () => {
     const url = await createDatabase();
     const [one, two] = [open(url).notices, open(url).notices];
     const recorder = await listen(two);
@@ -68,7 +68,7 @@ describe('notices of processes that share a database', () => {
     expect(await recorder.waitFor(3)).toEqual(['again', 'again', 'again']);
   });
 
-  it('arrive only at listeners of their topic in the same schema', async () => {
+  it('notices of processes that share a database arrive only at listeners of their topic in the same schema', async () => {
     const [url, elsewhere] = [await createDatabase(), await createDatabase()];
     const [one, two, other] = [open(url).notices, open(url).notices, open(elsewhere).notices];
     const [events, keys, others] = [await listen(two), await listen(two, 'keys'), await listen(other)];
@@ -78,7 +78,7 @@ describe('notices of processes that share a database', () => {
     expect(others.received).toEqual([]);
   });
 
-  it('are reported as missed after a lost connection, and later notices arrive', async () => {
+  it('notices of processes that share a database are reported as missed after a lost connection, and later notices arrive', async () => {
     const url = await createDatabase();
     const [one, two] = [open(url).notices, open(url).notices];
     const recorder = await listen(two);
@@ -93,7 +93,7 @@ describe('notices of processes that share a database', () => {
     expect(await recorder.waitFor(2)).toEqual(['missed', 'after it']);
   });
 
-  it('arrive if they are sent at the moment when the queue becomes empty', async () => {
+  it('notices of processes that share a database arrive if they are sent at the moment when the queue becomes empty', async () => {
     const url = await createDatabase();
     const recorder = await listen(open(url).notices);
     const { connection } = open(url);
@@ -113,7 +113,7 @@ describe('notices of processes that share a database', () => {
     expect(await recorder.waitFor(2)).toEqual(['the first', 'the second']);
   });
 
-  it('are sent before their sender is closed', async () => {
+  it('notices of processes that share a database are sent before their sender is closed', async () => {
     const url = await createDatabase();
     const recorder = await listen(open(url).notices);
     const { notices } = open(url);

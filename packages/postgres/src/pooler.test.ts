@@ -54,7 +54,7 @@ describe.runIf(isInstalled)('pgbouncer with default settings', () => {
   const open = async (address: string) =>
     (await openPostgres({ url: address, connections: 4, workingMax: 1000 })).storage;
 
-  it('is rejected at startup in transaction mode with an error that names the fix', async () => {
+  it('pgbouncer with default settings is rejected at startup in transaction mode with an error that names the fix', async () => {
     const address = await start('transaction');
     await expect(open(address)).rejects.toMatchObject({
       code: 'UNAVAILABLE',
@@ -62,7 +62,7 @@ describe.runIf(isInstalled)('pgbouncer with default settings', () => {
     });
   });
 
-  it('is supported in session mode', async () => {
+  it('pgbouncer with default settings is supported in session mode', async () => {
     const storage = await open(await start('session'));
     const ids = Array.from({ length: 50 }, (_, n) => `memory ${n}`);
     const stored = await Promise.all(ids.map((id) => storage.store(newMemory({ id, content: 'axolotl' }))));

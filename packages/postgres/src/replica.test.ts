@@ -95,7 +95,7 @@ describe('a replica for recall', () => {
       .toBe(false);
   }
 
-  it('is not used for namespaces that this process has recently written, but for namespaces that only other processes have written', async () => {
+  it('a replica for recall is not used for namespaces that this process has recently written, but for namespaces that only other processes have written', async () => {
     const at = await createDatabase();
     const [writer, reader] = [await open(at), await open(at)];
     const first = await store(writer, 'first');
@@ -122,7 +122,7 @@ describe('a replica for recall', () => {
     expect(results.map(({ memory }) => memory.content)).toEqual(['the tapir']);
   });
 
-  it('that cannot be reached is reported once, and the primary is used', async () => {
+  it('a replica for recall that cannot be reached is reported once, and the primary is used', async () => {
     const { url } = await createDatabase();
     const reported: TelemetryEvent[] = [];
     const storage = await open({ url, readUrl: 'postgres://nobody@127.0.0.1:1/none' }, reported);
@@ -132,7 +132,7 @@ describe('a replica for recall', () => {
     expect(await storage.condition()).toEqual({ replicationLagSeconds: Number.POSITIVE_INFINITY });
   });
 
-  it('has a replication lag while it is behind, and no lag after it has caught up', async () => {
+  it('a replica for recall has a replication lag while it is behind, and no lag after it has caught up', async () => {
     const at = await createDatabase();
     const storage = await open(at);
     const lag = async () => (await storage.condition()).replicationLagSeconds ?? Number.NaN;
@@ -145,14 +145,14 @@ describe('a replica for recall', () => {
     expect(await (await open({ url: at.url })).condition()).toEqual({});
   });
 
-  it('is rejected at startup if its address leads to another database of the server', async () => {
+  it('a replica for recall is rejected at startup if its address leads to another database of the server', async () => {
     const { url, readUrl } = await createDatabase();
     const other = new URL(readUrl);
     other.pathname = '/template1';
     await expect(open({ url, readUrl: other.href })).rejects.toMatchObject(otherDatabaseError);
   });
 
-  it('is rejected at startup if its address leads to another schema', async () => {
+  it('a replica for recall is rejected at startup if its address leads to another schema', async () => {
     const [{ url }, other] = [await createDatabase(), await createDatabase()];
     await open(other);
     // Detected as soon as the replica has replayed the tables of the other schema.
@@ -164,7 +164,7 @@ describe('a replica for recall', () => {
     await expect.poll(opening).toMatchObject(otherDatabaseError);
   });
 
-  it('is not used if it is later detected to be another database', async () => {
+  it('a replica for recall is not used if it is later detected to be another database', async () => {
     const [at, other] = [await createDatabase(), await createDatabase()];
     for (const { url } of [at, other]) await (await open({ url })).store(memory('first'));
     const primary = connect({ url: at.url, connections: 1 });
@@ -177,7 +177,7 @@ describe('a replica for recall', () => {
     expect(reported).toMatchObject([{ event: 'replica_unavailable', error: otherDatabaseError }]);
   });
 
-  it('is not used if its server is a primary', async () => {
+  it('a replica for recall is not used if its server is a primary', async () => {
     const { url } = await createDatabase();
     const reported: TelemetryEvent[] = [];
     const storage = await open({ url, readUrl: url }, reported);
@@ -186,7 +186,7 @@ describe('a replica for recall', () => {
     expect(reported.map(({ event }) => event)).toEqual(['replica_unavailable']);
   });
 
-  it('is used until it is 10 seconds behind, and again after it has caught up', async () => {
+  it('a replica for recall is used until it is 10 seconds behind, and again after it has caught up', async () => {
     const at = await createDatabase();
     await (await open(at)).store(memory('first'));
     const [primary, behind] = [at.url, at.readUrl].map((url) => connect({ url, connections: 1 })) as [

@@ -49,7 +49,7 @@ describe('reads during concurrent writes', () => {
     ['memories of a filter', async () => (await openDisturbed()).memories('default', { tags: ['tag'] }, PAGE, 2)],
     ['a session', async () => (await openDisturbed()).session('default', 'default', PAGE, 2)],
     ['sessions', async () => (await openDisturbed()).sessions('default', {}, PAGE, 2)],
-  ])('return a page of %s and its total from one snapshot', async (_, page) => {
+  ])('reads during concurrent writes return a page of %s and its total from one snapshot', async (_, page) => {
     const { items, total } = await page();
     expect(items.length).toBeGreaterThan(1);
     expect(total).toBe(items.length);
@@ -78,12 +78,15 @@ describe('rows that were deleted before a failure', () => {
   it.each([
     ['of a selection', (of: Pick<Storage, 'forgetMany'>) => of.forgetMany('default', { tag: 'tag' })],
     ['of a namespace', (of: Pick<Storage, 'deleteNamespace'>) => of.deleteNamespace('default')],
-  ])('cause a request to vacuum after a failed deletion %s', async (_, forget) => {
-    const connection = await openFailing();
-    const vacuum = createVacuumTask(connection);
-    const requested = vi.spyOn(vacuum, 'request').mockImplementation(async () => true);
-    const { storage } = sqlStorage(createSqlRunner(connection, vacuum, NO_QUOTA));
-    await expect(forget(storage)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
-    expect(requested).toHaveBeenCalledOnce();
-  });
+  ])(
+    'rows that were deleted before a failure cause a request to vacuum after a failed deletion %s',
+    async (_, forget) => {
+      const connection = await openFailing();
+      const vacuum = createVacuumTask(connection);
+      const requested = vi.spyOn(vacuum, 'request').mockImplementation(async () => true);
+      const { storage } = sqlStorage(createSqlRunner(connection, vacuum, NO_QUOTA));
+      await expect(forget(storage)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+      expect(requested).toHaveBeenCalledOnce();
+    },
+  );
 });

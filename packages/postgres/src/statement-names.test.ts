@@ -26,14 +26,14 @@ describe('prepared statements of a connection', () => {
       ({ statement }) => statement,
     );
 
-  it('contain the current statements after many other statements', async () => {
+  it('prepared statements of a connection contain the current statements after many other statements', async () => {
     const connection = await open();
     for (let shape = 0; shape < 300; shape++) for (let i = 0; i < 2; i++) await ask(connection, shape);
     for (let i = 0; i < 3; i++) expect(await ask(connection, 1000)).toEqual({ shape: 1000 });
     expect(await getPrepared(connection)).toContain('SELECT 1000 AS shape');
   });
 
-  it('are limited to 512, and do not contain statements that were used only once', async () => {
+  it('prepared statements of a connection are limited to 512, and do not contain statements that were used only once', async () => {
     const connection = await open();
     for (let shape = 0; shape < 1200; shape++) for (let i = 0; i < 2; i++) await ask(connection, shape);
     expect((await getPrepared(connection)).length).toBeLessThanOrEqual(512);

@@ -69,7 +69,7 @@ describe('a change of the embedding model with many memories', () => {
     expect((await storage.totals(1)).embedding).toEqual({ modelId: 'two', embedded: 0, total: MEMORIES });
   });
 
-  it('is continued by pendingEmbeddings after it was aborted', async () => {
+  it('a change of the embedding model with many memories is continued by pendingEmbeddings after it was aborted', async () => {
     const { storage, connection } = await createFilledDatabase();
     await useModel(connection, 'two', AbortSignal.abort());
     expect(await countPending(connection)).toBe(0);

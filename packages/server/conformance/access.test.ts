@@ -132,7 +132,7 @@ describe('memoryd', () => {
     },
   );
 
-  it('does not start with a SERVICE_API_KEY that is too short, and does not print the key', async () => {
+  it('memoryd does not start with a SERVICE_API_KEY that is too short, and does not print the key', async () => {
     const { code, stdout, stderr } = await runServer(['--port', '0'], { ...WORDS_ONLY, SERVICE_API_KEY: 'short' });
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toMatch(/^SERVICE_API_KEY must be 32 to 512 .*openssl rand.*\n$/);
@@ -367,7 +367,7 @@ describe('the rate limit', () => {
 });
 
 describe('quotas', () => {
-  it('apply to stores, batches and updates, and a namespace’s own quota overrides the default', async () => {
+  it('quotas apply to stores, batches and updates, and a namespace’s own quota overrides the default', async () => {
     const env = { ...WORDS_ONLY, SERVICE_NAMESPACE_MAX_MEMORIES: '3', SERVICE_NAMESPACE_MAX_BYTES: '100' };
     const client = await startClient({ env });
     const id = await client.store({ content: 'x'.repeat(60) });
@@ -400,7 +400,7 @@ describe('quotas', () => {
     await expectCleanEnd(client.server);
   });
 
-  it('are not exceeded when several processes store concurrently', async () => {
+  it('quotas are not exceeded when several processes store concurrently', async () => {
     const one = await startClient({ env: WORDS_ONLY });
     const { dbPath } = one.server;
     await (await getAdministration(dbPath)).namespaces.setQuota('default', { memories: 25, bytes: null });

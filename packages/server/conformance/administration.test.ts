@@ -12,7 +12,7 @@ const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
 describe('API keys over HTTP', () => {
   const memoryd = useServer({ env: WORDS_ONLY });
 
-  it('can be created, listed with their last use, and revoked', async () => {
+  it('API keys over HTTP can be created, listed with their last use, and revoked', async () => {
     const operator = bearer(await addKey(memoryd.server.dbPath, 'default', 'operate'));
     const json = { namespace: 'kitchen', scope: 'write', name: 'the cook', expires_at: '2999-01-01' };
     const request = { method: 'POST', path: '/keys', json, headers: operator };
@@ -45,7 +45,7 @@ describe('API keys over HTTP', () => {
     }
   });
 
-  it('can, like namespaces, be managed only with the operate scope and not by pages of other origins', async () => {
+  it('API keys over HTTP can, like namespaces, be managed only with the operate scope and not by pages of other origins', async () => {
     const { dbPath } = memoryd.server;
     const operator = bearer(await addKey(dbPath, 'default', 'operate'));
     for (const scope of ['metrics', 'read', 'write'] as const) {
@@ -62,7 +62,7 @@ describe('API keys over HTTP', () => {
     }
   });
 
-  it('with the metrics scope can read only metrics', async () => {
+  it('API keys over HTTP with the metrics scope can read only metrics', async () => {
     const headers = bearer(await addKey(memoryd.server.dbPath, 'default', 'metrics'));
     expect((await memoryd.send({ path: '/metrics', headers })).status).toBe(200);
     for (const path of ['/stats', '/memories', '/recall?query=x', '/']) {
@@ -78,7 +78,7 @@ describe('namespaces over HTTP', () => {
   const getSummary = async (name: string) =>
     (await memoryd.get<{ namespaces: NamespaceSummary[] }>('/namespaces')).namespaces.find((one) => one.name === name);
 
-  it('can be selected by a header, listed, given a quota and deleted', async () => {
+  it('namespaces over HTTP can be selected by a header, listed, given a quota and deleted', async () => {
     const headers = { 'x-memoryd-namespace': 'garden/tools' };
     await memoryd.ok({ method: 'POST', path: '/store', json: { content: 'a spade' }, headers });
     expect((await memoryd.recall('spade')).results).toEqual([]);
@@ -95,7 +95,7 @@ describe('namespaces over HTTP', () => {
     expectError(await memoryd.send({ path: '/stats', headers: { 'x-memoryd-namespace': 'a b' } }));
   });
 
-  it('can be selected by a header only with a key of the operate scope', async () => {
+  it('namespaces over HTTP can be selected by a header only with a key of the operate scope', async () => {
     const client = await startClient({ env: WORDS_ONLY });
     const keys = Object.fromEntries(
       await Promise.all(

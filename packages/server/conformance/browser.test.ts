@@ -75,7 +75,7 @@ describe('a request from another origin', () => {
     }
   });
 
-  it('cannot write through any route if its origin is not allowed', async () => {
+  it('a request from another origin cannot write through any route if its origin is not allowed', async () => {
     const id = await listed.store({ content: 'stays unchanged' });
     const before = await listed.memory(id);
     const { total } = await listed.memories('limit=1');
@@ -101,7 +101,7 @@ describe('a request from another origin', () => {
 });
 
 describe('a Host header that names another machine', () => {
-  it('is rejected on every route, including the routes that need no key', async () => {
+  it('a Host header that names another machine is rejected on every route, including the routes that need no key', async () => {
     const pages = ['/docs', '/redoc', '/openapi.json', '/nowhere'].map((path) => ({ method: 'GET', path }));
     for (const route of [...(await getRoutes(open)), ...pages]) {
       for (const host of ['evil.example', `rebound.example:${open.server.port}`]) {
@@ -123,7 +123,7 @@ describe('the security headers', () => {
     { path: '/events', method: 'HEAD' },
   ];
   it.each(requests.map((request) => ({ row: `${request.method ?? 'GET'} ${request.path}`, request })))(
-    'of $row forbid scripts, frames and content sniffing',
+    'the security headers of $row forbid scripts, frames and content sniffing',
     async ({ request }) => {
       const { headers } = await open.send(request);
       expect(headers['x-content-type-options']).toBe('nosniff');
@@ -135,7 +135,7 @@ describe('the security headers', () => {
     },
   );
 
-  it('are also set in responses to malformed HTTP', async () => {
+  it('the security headers are also set in responses to malformed HTTP', async () => {
     const { headers } = parseRaw(await sendRaw(open.server.port, 'no http\r\n\r\n'));
     expect(headers.get('x-content-type-options')).toBe('nosniff');
     expect(headers.get('content-security-policy')).toContain("default-src 'none'");
@@ -145,14 +145,17 @@ describe('the security headers', () => {
   it.each([
     { path: '/docs/', policy: /^default-src 'none'; script-src 'self';(?!.*worker-src)/ },
     { path: '/redoc', policy: /^default-src 'none'; script-src 'self';.*worker-src blob:/ },
-  ])('of $path allow resources only from the service, and forbid eval', async ({ path, policy }) => {
-    const { headers } = await open.send({ path });
-    expect(headers['content-security-policy']).toMatch(policy);
-    expect(headers['content-security-policy']).toContain("frame-ancestors 'none'");
-    expect(headers['content-security-policy']).not.toMatch(/unsafe-eval|script-src[^;]*unsafe-inline|https?:/);
-    expect(headers['x-content-type-options']).toBe('nosniff');
-    expect(headers['x-frame-options']).toBe('DENY');
-  });
+  ])(
+    'the security headers of $path allow resources only from the service, and forbid eval',
+    async ({ path, policy }) => {
+      const { headers } = await open.send({ path });
+      expect(headers['content-security-policy']).toMatch(policy);
+      expect(headers['content-security-policy']).toContain("frame-ancestors 'none'");
+      expect(headers['content-security-policy']).not.toMatch(/unsafe-eval|script-src[^;]*unsafe-inline|https?:/);
+      expect(headers['x-content-type-options']).toBe('nosniff');
+      expect(headers['x-frame-options']).toBe('DENY');
+    },
+  );
 });
 
 describe('HTML markup', () => {
@@ -175,7 +178,7 @@ describe('HTML markup', () => {
     expect(answer.headers['content-security-policy']).toContain("default-src 'none'");
   };
 
-  it('of a stored memory is returned as JSON even if the client accepts only HTML', async () => {
+  it('HTML markup of a stored memory is returned as JSON even if the client accepts only HTML', async () => {
     const encoded = encodeURIComponent(markup);
     const paths = [
       `/memories/${id}`,
@@ -194,7 +197,7 @@ describe('HTML markup', () => {
     }
   });
 
-  it('of a stored memory appears neither in pages nor in metrics', async () => {
+  it('HTML markup of a stored memory appears neither in pages nor in metrics', async () => {
     for (const path of ['/docs/', '/redoc', '/metrics'])
       expect((await open.send({ path })).text).not.toContain('alert(1)');
   });
@@ -206,7 +209,7 @@ describe('HTML markup', () => {
     { path: '/store/batch', method: 'POST', json: [{ content: 'a', [markup]: 1 }] },
     { path: `/${encodeURIComponent(markup)}` },
     { path: `/memories/${encodeURIComponent(markup)}` },
-  ])('in a request appears in errors only inside JSON: $path', async (request) => {
+  ])('HTML markup in a request appears in errors only inside JSON: $path', async (request) => {
     expectJson(await open.send({ ...request, headers: { ...request.headers, accept: 'text/html' } }));
   });
 });

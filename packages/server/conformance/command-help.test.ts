@@ -20,9 +20,12 @@ async function getHelp(path: readonly string[]): Promise<string> {
 }
 
 describe('the command help', () => {
-  it.each(PATHS.map((path) => ({ path })))('of memoryd $path fits into 80 columns', async ({ path }) => {
-    for (const line of (await getHelp(path)).split('\n')) expect(stringWidth(line), line).toBeLessThanOrEqual(80);
-  });
+  it.each(PATHS.map((path) => ({ path })))(
+    'the command help of memoryd $path fits into 80 columns',
+    async ({ path }) => {
+      for (const line of (await getHelp(path)).split('\n')) expect(stringWidth(line), line).toBeLessThanOrEqual(80);
+    },
+  );
 
   it('lists every command under a heading, one per line', async () => {
     const help = await getHelp([]);
@@ -34,7 +37,7 @@ describe('the command help', () => {
   });
 
   it.each(['serve', 'mcp', 'store', 'recall', 'list', 'show', 'session', 'update', 'forget', 'consolidate', 'backup'])(
-    'of %s has one to three examples with existing options',
+    'the command help of %s has one to three examples with existing options',
     async (name) => {
       const [, examples = ''] = (await getHelp([name])).split('\nExamples:\n');
       const lines = examples.trimEnd().split('\n');

@@ -76,7 +76,7 @@ describe('commands for memories of a service', () => {
     expect(await ask<RecallResponse>('recall', 'peanuts')).toEqual({ results: [], total: 0 });
   });
 
-  it('return nothing from recall with --only-relevant if no memory is likely to answer', async () => {
+  it('commands for memories of a service return nothing from recall with --only-relevant if no memory is likely to answer', async () => {
     const { id } = await ask<StoreResponse>(
       'store',
       'The glazed kiln cools for nine hours after firing',
@@ -91,7 +91,7 @@ describe('commands for memories of a service', () => {
     expect(await recalled('Does the glazed kiln cool for nine hours after firing?', '--only-relevant')).toEqual([id]);
   });
 
-  it('print the part of a long memory that matches the query for recall with --highlight', async () => {
+  it('commands for memories of a service print the part of a long memory that matches the query for recall with --highlight', async () => {
     const content = `${'The tide was low. '.repeat(100)}The glass harmonica is tuned by Ines. ${'The tide was high. '.repeat(100)}`;
     await ask('store', content, '--session-id', 'highlight');
     const query = ['recall', 'Who tunes the glass harmonica?', '--session-id', 'highlight'];
@@ -143,7 +143,7 @@ describe('commands for memories of a service', () => {
     ).toEqual(ids);
   });
 
-  it('explain in the help of store how standard input becomes one or several memories', async () => {
+  it('commands for memories of a service explain in the help of store how standard input becomes one or several memories', async () => {
     const { stdout } = await runInProcess(['store', '--help']);
     expect(stdout.replace(/\s+/g, ' ')).toContain(
       'the text, or all of standard input. With --lines or --ndjson, store each line of standard input as a memory.',
@@ -165,7 +165,7 @@ describe('commands for memories of a service', () => {
     expect(contents).toEqual(input);
   });
 
-  it('list a page of matching memories, newest first, and print how to list the next page', async () => {
+  it('commands for memories of a service list a page of matching memories, newest first, and print how to list the next page', async () => {
     const texts = ['first', 'second', 'third'];
     for (const text of texts) await ask('store', text, '--session-id', 'pages', '--tag', text);
     const page = (...args: string[]) => ask<MemoriesResponse>('list', '--session-id', 'pages', ...args);
@@ -182,7 +182,7 @@ describe('commands for memories of a service', () => {
     expect(none).toEqual({ code: 0, stdout: '', stderr: 'no memories found\n' });
   });
 
-  it('show a memory with all fields, its whole text and its earlier texts', async () => {
+  it('commands for memories of a service show a memory with all fields, its whole text and its earlier texts', async () => {
     const { id } = await ask<StoreResponse>('store', 'Ada likes\ntrains', '--tag', 'a', '--metadata', 'room=1');
     await ask('update', id, '--content', 'Ada likes\ncars');
     expect(await ask<Memory>('show', id)).toMatchObject({ id, content: 'Ada likes\ncars', tags: ['a'], version: 2 });
@@ -202,7 +202,7 @@ describe('commands for memories of a service', () => {
     }
   });
 
-  it('accept the first or last characters of an id if one memory matches', async () => {
+  it('commands for memories of a service accept the first or last characters of an id if one memory matches', async () => {
     const first = await ask<StoreResponse>('store', 'Ines likes jam', '--session-id', 'parts');
     const { id } = await ask<StoreResponse>('store', 'Ines likes tea', '--supersedes', first.id.slice(-8));
     const part = id.slice(-8);
@@ -220,7 +220,7 @@ describe('commands for memories of a service', () => {
     expect((await ask<Memory>('show', first.id)).superseded_by).toMatch(/./);
   });
 
-  it('reject part of an id that matches several memories, list five of them, and change nothing', async () => {
+  it('commands for memories of a service reject part of an id that matches several memories, list five of them, and change nothing', async () => {
     const ids: string[] = [];
     for (const text of ['1', '2', '3', '4', '5', '6']) {
       ids.push((await ask<StoreResponse>('store', text, '--session-id', 'ambiguous')).id);
@@ -243,7 +243,7 @@ describe('commands for memories of a service', () => {
     expect(await list('session', 'ambiguous')).toHaveLength(6);
   });
 
-  it('have aliases', async () => {
+  it('commands for memories of a service have aliases', async () => {
     const { id } = await ask<StoreResponse>('add', 'Zoe plays chess', '--session-id', 'aliases');
     expect(await ask('get', id)).toEqual(expect.objectContaining({ id, content: 'Zoe plays chess' }));
     expect(await ask('search', 'chess')).toMatchObject({ results: [{ id }] });
@@ -251,13 +251,13 @@ describe('commands for memories of a service', () => {
     expect(await ask('rm', id)).toMatchObject({ id, status: 'forgotten' });
   });
 
-  it('list sessions', async () => {
+  it('commands for memories of a service list sessions', async () => {
     await ask('store', 'x', '--session-id', 'listed');
     expect((await list<SessionSummary>('session')).find(({ session_id }) => session_id === 'listed')?.total).toBe(1);
     expect(await getText('session')).toMatch(/^MEMORIES +FIRST +LAST +USER +SESSION\n(.*\n)*1 +.*listed\n/);
   });
 
-  it('run a consolidation, list its changes, and undo it', async () => {
+  it('commands for memories of a service run a consolidation, list its changes, and undo it', async () => {
     for (const content of ['the same', 'the same']) await ask('store', content, '--session-id', 'duplicates');
     const before = await ask<StatsResponse>('stats');
     const planned = await ask<ConsolidateResponse>('consolidate', '--dry-run');
@@ -291,7 +291,7 @@ describe('commands for memories of a service', () => {
     expect(await ask('consolidate', 'undo', first, '--with-later')).toEqual({ id: first, status: 'undone' });
   });
 
-  it('accept options of consolidate before the name of a subcommand', async () => {
+  it('commands for memories of a service accept options of consolidate before the name of a subcommand', async () => {
     const { code, stderr } = await runInProcess(['consolidate', ...place, 'undo', 'nothing'], { env });
     expect([code, stderr]).toEqual([3, expect.stringMatching(/consolidation/)]);
     const dry = await runInProcess(['consolidate', '--dry-run', 'undo', 'nothing', ...place], { env });
@@ -390,7 +390,7 @@ describe('commands for a database file', () => {
     expect(results.map(({ content }) => content)).toEqual(['Ada is allergic to peanuts']);
   });
 
-  it('close the database after an interrupted consolidation, so that the next run can start immediately', async () => {
+  it('commands for a database file close the database after an interrupted consolidation, so that the next run can start immediately', async () => {
     const dbPath = newPath();
     const memory = await openMemory(dbPath, { embedder: 'none', consolidationIntervalSeconds: 0 });
     for (let batch = 0; batch < 8; batch++) {
@@ -407,7 +407,7 @@ describe('commands for a database file', () => {
   });
 
   it.each(['stats', 'keys list', 'users list'])(
-    'exit with 6 and name the file if it is not a database: %s',
+    'commands for a database file exit with 6 and name the file if it is not a database: %s',
     async (command) => {
       const dbPath = newPath();
       writeFileSync(dbPath, 'no database at all\n'.repeat(1000));
@@ -416,7 +416,7 @@ describe('commands for a database file', () => {
     },
   );
 
-  it('share the memories in a database file with a running server', async () => {
+  it('commands for a database file share the memories in a database file with a running server', async () => {
     const server = await startServer({ env: WORDS_ONLY });
     const at = ['--db-path', server.dbPath];
     await runCommand(['store', 'from a command', ...at], { env });
@@ -442,7 +442,7 @@ describe('commands for a service', () => {
     url = `http://127.0.0.1:${server.port}`;
   });
 
-  it('send the API key from a flag, the environment or the settings file', async () => {
+  it('commands for a service send the API key from a flag, the environment or the settings file', async () => {
     const cwd = createTemporaryFolder();
     expect(await getJsonInProcess(['stats', '--url', url, '--api-key', keys.read])).toMatchObject({ working_count: 0 });
     expect(await toAnswer(['stats', '--url', url], { env: { SERVICE_API_KEY: keys.read } })).toHaveProperty(
@@ -452,7 +452,7 @@ describe('commands for a service', () => {
     expect(await toAnswer(['store', 'by the file'], { cwd })).toMatchObject({ status: 'stored' });
   });
 
-  it('exit with 5 if the API key is missing, wrong or without the required scope', async () => {
+  it('commands for a service exit with 5 if the API key is missing, wrong or without the required scope', async () => {
     const wrong = keys.read.replace(/.$/, (last) => (last === '0' ? '1' : '0'));
     const refused = [
       await runCommand(['stats', '--url', url]),
@@ -484,12 +484,12 @@ describe('commands for a service', () => {
     [['--db-path', 'x.db'], '--db-path and --url exclude each other'],
     [['--database-url', 'postgres://a.example/a'], '--database-url and --url exclude each other'],
     [['--namespace', 'a'], '--namespace is for a database'],
-  ])('reject %j together with --url', async (flags, says) => {
+  ])('commands for a service reject %j together with --url', async (flags, says) => {
     const { code, stderr } = await runInProcess(['stats', '--url', 'http://127.0.0.1:1234', ...flags]);
     expect([code, stderr]).toEqual([2, expect.stringContaining(says)]);
   });
 
-  it('use the service in SERVICE_URL unless a flag names a database', async () => {
+  it('commands for a service use the service in SERVICE_URL unless a flag names a database', async () => {
     const asked = { SERVICE_URL: url, SERVICE_API_KEY: keys.write };
     await getJsonInProcess(['store', 'to the service'], { env: asked });
     expect(await getJsonInProcess<RecallResponse>(['recall', 'service'], { env: asked })).toMatchObject({ total: 1 });
@@ -508,7 +508,7 @@ describe('commands for a service', () => {
     ['ids together with options that select', ['forget', 'a', '--tag', 'b'], 2, /not both/],
     ['forget without an id or option', ['forget'], 2, /needs an id/],
   ];
-  it.each(refused)('reject %s with a one-line error', async (_what, args, expected, says) => {
+  it.each(refused)('commands for a service reject %s with a one-line error', async (_what, args, expected, says) => {
     const input = args[0] === 'store' ? 'x\n' : '';
     const { code, stdout, stderr } = await runInProcess([...args, '--url', url, '--api-key', keys.write], { input });
     expect({ code, stdout }).toEqual({ code: expected, stdout: '' });
@@ -535,7 +535,7 @@ describe('an unknown name', () => {
     [['stats'], { SERVICE_URL: 'localhost' }, 'SERVICE_URL must be an http or https address'],
   ];
   it.each(refused)(
-    'is rejected, as is an invalid value, with a one-line error that names the fix: %j',
+    'an unknown name is rejected, as is an invalid value, with a one-line error that names the fix: %j',
     async (args, variables, says) => {
       const { code, stdout, stderr } = await runInProcess(args, { env: variables });
       expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
@@ -555,23 +555,23 @@ describe('an unknown name', () => {
     expect((await runInProcess([...names, '--help'])).stdout).toMatch(new RegExp(`^Usage: memoryd ${path}\\b`));
   });
 
-  it('that resembles no command gets a hint to use --help', async () => {
+  it('an unknown name that resembles no command gets a hint to use --help', async () => {
     const { stderr } = await runInProcess(['qqqqqq']);
     expect(stderr).toBe("unknown command 'qqqqqq'; memoryd --help lists the commands\n");
   });
 
-  it('of a command makes memoryd exit with 2 and print a suggestion', async () => {
+  it('an unknown name of a command makes memoryd exit with 2 and print a suggestion', async () => {
     const stderr = "unknown command 'recal' (Did you mean recall?)\n";
     expect(await runCommand(['recal', 'x'])).toEqual({ code: 2, stdout: '', stderr });
   });
 
-  it('of an environment variable causes a warning, but the command runs', async () => {
+  it('an unknown name of an environment variable causes a warning, but the command runs', async () => {
     const { code, stderr } = await runCommand(['completion', 'bash'], { env: { SERVICE_PROT: '1' } });
     const warning = 'memoryd: SERVICE_PROT is not a setting and is ignored (Did you mean SERVICE_PORT?)\n';
     expect([code, stderr]).toEqual([0, warning]);
   });
 
-  it('in the settings file is rejected by the server and by every command that reads the file', async () => {
+  it('an unknown name in the settings file is rejected by the server and by every command that reads the file', async () => {
     const cwd = createTemporaryFolder();
     writeFileSync(join(cwd, 'memoryd.config.json'), '{"db_path": "x.db"}');
     for (const args of [['stats'], ['serve', '--port', '0'], ['keys', 'list']]) {
@@ -582,7 +582,7 @@ describe('an unknown name', () => {
 });
 
 describe('a settings file in the working directory', () => {
-  it('is read by commands and the server, and is overridden by variables and flags', async () => {
+  it('a settings file in the working directory is read by commands and the server, and is overridden by variables and flags', async () => {
     const cwd = createTemporaryFolder();
     writeFileSync(join(cwd, 'memoryd.config.json'), '{"dbPath": "file.db", "embedder": "none"}');
     const refusal = async (args: string[], variables: Record<string, string>) =>
@@ -600,7 +600,7 @@ describe('a settings file in the working directory', () => {
     await server.end('SIGTERM');
   });
 
-  it('is not read by memoryd mcp without --config', async () => {
+  it('a settings file in the working directory is not read by memoryd mcp without --config', async () => {
     const cwd = createTemporaryFolder();
     writeFileSync(join(cwd, 'memoryd.config.json'), '{"prot": 1}');
     expect(await runCommand(['mcp', '--url', 'http://127.0.0.1:1234'], { cwd })).toMatchObject({ code: 0 });

@@ -54,7 +54,7 @@ describe('command output', () => {
     expect(results[0]?.content).toBe('red \u001b[31m alert\u202e\nnext');
   });
 
-  it.runIf(existsSync('/dev/full'))('to a full disk ends with a one-line error', async () => {
+  it.runIf(existsSync('/dev/full'))('command output to a full disk ends with a one-line error', async () => {
     for (const verb of ['stats', 'export']) {
       const command = `'${process.execPath}' '${serverPackage}' ${verb} ${at().join(' ')} > /dev/full`;
       const { code, stderr } = await run('sh', ['-c', command]);
@@ -62,7 +62,7 @@ describe('command output', () => {
     }
   });
 
-  it.runIf(hasScript)('has colors only on a terminal without NO_COLOR', async () => {
+  it.runIf(hasScript)('command output has colors only on a terminal without NO_COLOR', async () => {
     const args = ['recall', 'long word', ...at()];
     expect(await onTerminal(args)).toContain(BOLD);
     expect(await onTerminal(args, { NO_COLOR: '1' })).not.toContain('\u001b[');

@@ -69,7 +69,7 @@ describe.each(places)('commands for two users of $where', ({ newPlace }) => {
     expect(text).toMatchObject({ content: 'the bittern booms' });
   });
 
-  it('print the user and the agent of a memory', async () => {
+  it('commands for two users print the user and the agent of a memory', async () => {
     expect((await run('show', ids.ada)).stdout).toMatch(/^user_id +ada\nagent_id +cook$/m);
     expect((await run('list', '--user', 'ada')).stdout).toMatch(/ {2}user ada {2}agent cook {2}/);
     expect(await ask<Memory>('show', ids.ben, '--user', 'ben')).toMatchObject({ id: ids.ben, user_id: 'ben' });
@@ -93,7 +93,7 @@ describe.each(places)('commands for two users of $where', ({ newPlace }) => {
     expect([line, more]).toMatchObject([{ content: 'one', user_id: 'ada' }, []]);
   });
 
-  it('list the users', async () => {
+  it('commands for two users list the users', async () => {
     const users = await list<UserSummary>('users', 'list');
     expect(users.map(({ user_id }) => user_id)).toEqual(['ada', 'ben']);
     expect((await run('users', 'list')).stdout).toMatch(/^USER +WORKING .*\nada +2 .*\nben +1 .*\n$/);
@@ -116,7 +116,7 @@ describe.each(places)('commands for two users of $where', ({ newPlace }) => {
     [['forget', '--user', 'ada', '--shared'], /unknown option '--shared'/],
     [['consolidate', '--user', 'ada'], /unknown option '--user'/],
     [['users', 'list', '--user', 'ada'], /unknown option '--user'/],
-  ])('reject %j', async (args, says) => {
+  ])('commands for two users reject %j', async (args, says) => {
     const { code, stderr } = await run(...args);
     expect([code, stderr]).toEqual([2, expect.stringMatching(says)]);
   });
@@ -151,7 +151,7 @@ describe('commands for the users of a database file', () => {
     expect(newId).toMatch(new RegExp(`^${memory.id} belongs to another user or agent; stored as [0-9a-f-]{36}$`));
   });
 
-  it('set the quota of a user in one namespace', async () => {
+  it('commands for the users of a database file set the quota of a user in one namespace', async () => {
     const dbPath = newPath();
     const place = ['--db-path', dbPath, '--namespace', 'app'];
     const store = (...args: string[]) => runInProcess(['store', 'x', ...place, ...args], { env });
@@ -170,7 +170,7 @@ describe('commands for the users of a database file', () => {
     expect((await store('--user', 'ada')).code).toBe(0);
   });
 
-  it('create and list a key for a user, and reject the operate scope for such a key', async () => {
+  it('commands for the users of a database file create and list a key for a user, and reject the operate scope for such a key', async () => {
     const dbPath = newPath();
     const add = ['keys', 'add', '--user', 'ada', '--agent', 'cook', '--db-path', dbPath];
     const refused = await runInProcess([...add, '--scope', 'operate'], { env });

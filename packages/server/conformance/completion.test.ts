@@ -56,7 +56,7 @@ describe('shell completion', { timeout: TIMEOUT_MS }, () => {
       ['completion', ''],
       ['bash', 'zsh', 'fish'],
     ],
-  ])('of %j in bash offers %j', (words, expected) => {
+  ])('shell completion of %j in bash offers %j', (words, expected) => {
     expect(getOffers(...words)).toEqual(expected);
   });
 
@@ -66,7 +66,7 @@ describe('shell completion', { timeout: TIMEOUT_MS }, () => {
     if (!has(shell)) console.warn(`no ${shell}: its completion is generated, but not run`);
   }
 
-  it.runIf(has('fish'))('in fish offers commands, options, words and files', () => {
+  it.runIf(has('fish'))('shell completion in fish offers commands, options, words and files', () => {
     const complete = (line: string) =>
       execFileSync('fish', ['--no-config', '-c', `source completion.fish; complete -C '${line}'`], {
         cwd: folder,
@@ -81,7 +81,7 @@ describe('shell completion', { timeout: TIMEOUT_MS }, () => {
     expect(complete('memoryd restore comp')).toEqual(['completion.fish']);
   });
 
-  it.runIf(has('zsh'))('in zsh is a script without syntax errors', () => {
+  it.runIf(has('zsh'))('shell completion in zsh is a script without syntax errors', () => {
     execFileSync('zsh', ['-fn', 'completion.zsh'], { cwd: folder });
   });
 

@@ -49,7 +49,7 @@ describe('100 concurrent requests with one Idempotency-Key', () => {
     expect(await getTotal()).toBe(before + 20);
   });
 
-  it('with 100 different bodies store one memory, and all other requests fail with a conflict', async () => {
+  it('100 concurrent requests with one Idempotency-Key and 100 different bodies store one memory, and all other requests fail with a conflict', async () => {
     const before = await getTotal();
     const answers = await runConcurrently(100, (n) =>
       memoryd.send<StoreResponse>({
@@ -69,7 +69,7 @@ describe('100 concurrent requests with one Idempotency-Key', () => {
 
 describe('concurrent writes to one memory', () => {
   it.each([2, 50])(
-    'with the same If-Match: exactly one of %i updates succeeds, and its text is stored',
+    'concurrent writes to one memory with the same If-Match: exactly one of %i updates succeeds, and its text is stored',
     async (times) => {
       const id = await memoryd.store({ content: 'seen by many' });
       const etag = await memoryd.etag(id);
@@ -84,7 +84,7 @@ describe('concurrent writes to one memory', () => {
     },
   );
 
-  it('with the same If-Match: either the update or the forget succeeds', async () => {
+  it('concurrent writes to one memory with the same If-Match: either the update or the forget succeeds', async () => {
     const outcomes = await runConcurrently(30, async (n) => {
       const id = await memoryd.store({ content: `to be or not ${n}` });
       const headers = { 'if-match': await memoryd.etag(id) };
@@ -108,14 +108,14 @@ describe('concurrent writes to one memory', () => {
     expect(outcomes).toHaveLength(30);
   });
 
-  it('with the same If-Match: exactly one of 20 forgets succeeds', async () => {
+  it('concurrent writes to one memory with the same If-Match: exactly one of 20 forgets succeeds', async () => {
     const id = await memoryd.store({ content: 'forgotten once' });
     const headers = { 'if-match': await memoryd.etag(id) };
     const answers = await runConcurrently(20, () => memoryd.send({ method: 'DELETE', path: `/forget/${id}`, headers }));
     expect(getStatuses(answers)).toEqual(getOneSuccess(20, 404));
   });
 
-  it('without If-Match: all 50 updates succeed, one after the other', async () => {
+  it('concurrent writes to one memory without If-Match: all 50 updates succeed, one after the other', async () => {
     const id = await memoryd.store({ content: 'counted' });
     const answers = await runConcurrently(50, (n) => memoryd.update(id, { content: `count ${n}` }));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));

@@ -134,11 +134,11 @@ describe('GET /backup', () => {
     expect(await lastBackup()).toBeGreaterThan(first);
   });
 
-  it('rejects query parameters', async () => {
+  it('GET /backup rejects query parameters', async () => {
     expectError(await memoryd.send({ path: '/backup?namespace=x' }), { field: 'namespace' });
   });
 
-  it('does not delay the shutdown of the service', async () => {
+  it('GET /backup does not delay the shutdown of the service', async () => {
     const client = await startClient({ env: WORDS_ONLY });
     const texts = Array.from({ length: 500 }, (_, n) => ({ content: `text ${n}` }));
     await client.ok({ method: 'POST', path: '/store/batch', json: texts });
@@ -181,7 +181,7 @@ describe('exports and imports', () => {
     await expectCleanEnd(other.server);
   });
 
-  it('release the resources of an export if the caller stops reading after the first line', async () => {
+  it('exports and imports release the resources of an export if the caller stops reading after the first line', async () => {
     const memory = await openMemory(memoryd.server.dbPath, { embedder: 'none' });
     // More exports than may run concurrently.
     for (let left = 0; left < 6; left++) {
@@ -206,7 +206,7 @@ describe('exports and imports', () => {
     await expectCleanEnd(few.server);
   });
 
-  it('complete an interrupted import when it is repeated', async () => {
+  it('exports and imports complete an interrupted import when it is repeated', async () => {
     const memory = await openMemory(join(createTemporaryFolder(), 'memory.db'), { embedder: 'none' });
     await memory.storeBatch(Array.from({ length: 1500 }, (_, n) => ({ content: `${n} ${'long '.repeat(100)}` })));
     let lines = '';
@@ -233,7 +233,7 @@ describe('exports and imports', () => {
     await expectCleanEnd(other.server);
   });
 
-  it('reject each invalid line of an import with its line number and a reason', async () => {
+  it('exports and imports reject each invalid line of an import with its line number and a reason', async () => {
     const [first, good = ''] = (await exportText(memoryd)).split('\n');
     const id = `import-${uniqueWord()}`;
     const line = JSON.stringify({ ...JSON.parse(good), id, merged_into: null });
@@ -256,7 +256,7 @@ describe('exports and imports', () => {
     ['version', 1_000_000_000_000_000],
     ['revision', 2 ** 63],
     ['access_count', 1e300],
-  ])('reject an imported line whose %s is %d, and store the other lines', async (field, count) => {
+  ])('exports and imports reject an imported line whose %s is %d, and store the other lines', async (field, count) => {
     const good = JSON.parse((await getLine()) ?? '');
     const lines = [0, 1].map(() => ({ ...good, id: `import-${uniqueWord()}`, merged_into: null }));
     const text = [HEADER, ...[{ ...lines[0], [field]: count }, lines[1]].map((line) => JSON.stringify(line))];
@@ -271,11 +271,11 @@ describe('exports and imports', () => {
     ['memories without a header', '{"content":"x"}\n'],
     ['a newer format', '{"format":"memoryd","version":2}\n'],
     ['another format', '{"format":"jsonl","version":1}\n'],
-  ])('reject an import of %s as a whole', async (_row, body) => {
+  ])('exports and imports reject an import of %s as a whole', async (_row, body) => {
     expectError(await importText(memoryd, body));
   });
 
-  it('return 413 for an imported line that is too long', async () => {
+  it('exports and imports return 413 for an imported line that is too long', async () => {
     const port = memoryd.server.port;
     const answer = await new Promise<{ status: number; text: string }>((resolve, reject) => {
       const outgoing = startRequest({ host: '127.0.0.1', port, path: '/import', method: 'POST' }, (incoming) => {
@@ -299,7 +299,7 @@ describe('exports and imports', () => {
     expect(answer.text).toContain('line 2');
   });
 
-  it('accept HEAD for an export, and reject unknown query parameters', async () => {
+  it('exports and imports accept HEAD for an export, and reject unknown query parameters', async () => {
     const head = await memoryd.send({ method: 'HEAD', path: '/export' });
     expect([head.status, head.headers['content-type']]).toEqual([200, 'application/x-ndjson']);
     expect(head.headers).not.toHaveProperty('content-length');
@@ -307,7 +307,7 @@ describe('exports and imports', () => {
     expectError(await memoryd.send({ method: 'POST', path: '/import?dry=1', body: `${HEADER}\n` }), { field: 'dry' });
   });
 
-  it('leave no trace in the database files of a memory that was forgotten during an export', async () => {
+  it('exports and imports leave no trace in the database files of a memory that was forgotten during an export', async () => {
     const word = uniqueWord();
     const id = await memoryd.store({ content: `secret ${word}` });
     const [lines, forgotten] = await Promise.all([exportText(memoryd), memoryd.forget(id)]);
@@ -323,7 +323,7 @@ describe('the commands backup, restore, verify, export and import', () => {
   const copy = join(folder, 'copy.db');
   const restored = join(createTemporaryFolder(), 'restored.db');
 
-  it('back up, verify and restore a database that is being served', async () => {
+  it('the commands backup, restore, verify, export and import back up, verify and restore a database that is being served', async () => {
     expect(await runCommand(['backup', copy, ...at()])).toMatchObject({ code: 0, stderr: '' });
     expect(statSync(copy).mode & 0o777).toBe(0o600);
     expect(await runCommand(['verify', ...at()])).toMatchObject({ code: 0 });
@@ -395,13 +395,13 @@ describe('the commands backup, restore, verify, export and import', () => {
     await expectCleanEnd(served.server);
   });
 
-  it('exit with 1 and print the line number if the import rejects a line', async () => {
+  it('the commands backup, restore, verify, export and import exit with 1 and print the line number if the import rejects a line', async () => {
     const url = `http://127.0.0.1:${memoryd.server.port}`;
     const { code, stdout } = await runCommand(['import', '--url', url], { input: `${HEADER}\nnonsense\n` });
     expect([code, stdout]).toEqual([1, expect.stringContaining('line 2: ')]);
   });
 
-  it('exit with 1 (verify) or 6 (restore) for a corrupt database, and verify lists the problems', async () => {
+  it('the commands backup, restore, verify, export and import exit with 1 (verify) or 6 (restore) for a corrupt database, and verify lists the problems', async () => {
     const dbPath = join(createTemporaryFolder(), 'memory.db');
     const bytes = readFileSync(copy);
     bytes.fill(0x5a, 8192 * 5, 8192 * 9);
@@ -429,7 +429,7 @@ describe('the commands backup, restore, verify, export and import', () => {
     expect(existsSync(dbPath)).toBe(false);
   });
 
-  it('exit with 2 for a missing argument or an unknown option', async () => {
+  it('the commands backup, restore, verify, export and import exit with 2 for a missing argument or an unknown option', async () => {
     expect(await runInProcess(['backup'])).toMatchObject({ code: 2 });
     expect(await runInProcess(['verify', '--colour'])).toMatchObject({ code: 2 });
   });

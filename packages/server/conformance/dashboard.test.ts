@@ -30,7 +30,7 @@ describe('the dashboard at /ui', () => {
     expect([status, headers.location]).toEqual([302, 'ui/']);
   });
 
-  it('is revalidated on each visit, with a 304 response while it is unchanged', async () => {
+  it('the dashboard at /ui is revalidated on each visit, with a 304 response while it is unchanged', async () => {
     const { status, headers } = await memoryd.send({ path: '/ui/' });
     expect(status).toBe(200);
     expect(headers['content-type']).toBe('text/html; charset=utf-8');
@@ -71,14 +71,14 @@ describe('the dashboard at /ui', () => {
     }
   });
 
-  it('has a different ETag for each encoding', async () => {
+  it('the dashboard at /ui has a different ETag for each encoding', async () => {
     for (const path of ['/ui/', ...(await getAssets())]) {
       const etags = await Promise.all(['br', 'gzip', 'identity'].map((one) => sendEncoded(path, one)));
       expect(new Set(etags.map(({ headers }) => headers.etag)).size, path).toBe(3);
     }
   });
 
-  it('is sent with Brotli if possible, and its script fits the size limit', async () => {
+  it('the dashboard at /ui is sent with Brotli if possible, and its script fits the size limit', async () => {
     const script = (await getAssets()).find((path) => path.endsWith('.js')) ?? '';
     const { headers, bytes } = await sendEncoded(script, 'gzip, deflate, br, zstd');
     expect(headers['content-encoding']).toBe('br');
@@ -96,7 +96,7 @@ describe('the dashboard at /ui', () => {
     },
   );
 
-  it('has a Content-Security-Policy without other hosts, inline scripts or HTML from strings', async () => {
+  it('the dashboard at /ui has a Content-Security-Policy without other hosts, inline scripts or HTML from strings', async () => {
     const { headers } = await memoryd.send({ path: '/ui/' });
     const policy = String(headers['content-security-policy']);
     expect(policy).toMatch(/^default-src 'none'; script-src 'self'; style-src 'self';/);
@@ -124,7 +124,7 @@ describe('the dashboard at /ui', () => {
     },
   );
 
-  it('is the target to which GET / redirects a browser, even without a key', async () => {
+  it('the dashboard at /ui is the target to which GET / redirects a browser, even without a key', async () => {
     const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
     for (const server of [memoryd, locked]) {
       const { status, headers } = await server.send({ path: '/', headers: { accept } });
@@ -133,7 +133,7 @@ describe('the dashboard at /ui', () => {
   });
 
   it.each([{}, { accept: '*/*' }, { accept: 'application/json' }, { accept: 'text/html;q=0.0, */*' }])(
-    'is not the target of GET / for a client with the headers %j',
+    'the dashboard at /ui is not the target of GET / for a client with the headers %j',
     async (sent) => {
       const { status, headers } = await memoryd.send({ path: '/', headers: sent });
       expect([status, headers['content-type']]).toEqual([200, expect.stringMatching(/^application\/json/)]);

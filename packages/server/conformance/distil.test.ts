@@ -90,7 +90,7 @@ describe('a semantic memory', () => {
   let memoryd: Client;
   let made: Distilled;
 
-  it('is distilled from related memories, and lists them as its sources', async () => {
+  it('a semantic memory is distilled from related memories, and lists them as its sources', async () => {
     memoryd = newNamespace();
     made = await distil(memoryd, GREENHOUSE, { tags: ['garden', 'mara'], importance: 0.7 });
     const { semantic, sources } = made;
@@ -108,7 +108,7 @@ describe('a semantic memory', () => {
     expect((await memoryd.memory(sources[0] ?? '')).derived_from).toEqual([]);
   });
 
-  it('is counted in the stats, and not created again by the next run', async () => {
+  it('a semantic memory is counted in the stats, and not created again by the next run', async () => {
     expect(await memoryd.stats()).toMatchObject({ semantic_count: 1 });
     expect(await memoryd.consolidate()).toMatchObject({ consolidated_count: 0 });
     expect(await getSemanticMemories(memoryd)).toEqual([made.semantic]);
@@ -116,7 +116,7 @@ describe('a semantic memory', () => {
 });
 
 describe('a distilling consolidation run', () => {
-  it('has a plan with sources and text, lists the created memory, and can be undone permanently', async () => {
+  it('a distilling consolidation run has a plan with sources and text, lists the created memory, and can be undone permanently', async () => {
     const client = newNamespace();
     await client.storeInOrder(OTHERS.map((content) => ({ content })));
     const sources = await client.storeInOrder(GREENHOUSE.map((content) => ({ content })));
@@ -182,7 +182,7 @@ describe('a consolidation plan', () => {
     expect(consolidated_count).toBe(planned.consolidated_count);
   });
 
-  it('does not refresh a semantic memory for a duplicate of a source', async () => {
+  it('a consolidation plan does not refresh a semantic memory for a duplicate of a source', async () => {
     const { client: memoryd } = await distil(newNamespace());
     await memoryd.storeInOrder([{ content: GREENHOUSE[1] ?? '' }]);
     await memoryd.embedded();
@@ -237,7 +237,7 @@ describe('a group of sources', () => {
     expect(refreshed.content).not.toContain('twelve');
   });
 
-  it('does not refresh a semantic memory that a client has updated', async () => {
+  it('a group of sources does not refresh a semantic memory that a client has updated', async () => {
     const { client, sources, semantic } = await distil(newNamespace());
     await client.update(semantic.id, { content: 'The greenhouse is doing well.' });
     await client.update(sources[0] ?? '', { content: 'Mara planted no tomatoes in the Aldgrove greenhouse.' });
@@ -277,7 +277,7 @@ describe('a semantic memory that is affected by a forget', () => {
     expect(await client.recalled('Aldgrove tomato', 'tier=semantic')).toEqual([semantic.id]);
   });
 
-  it('is forgotten with its last source, and is listed in also_forgotten of the response', async () => {
+  it('a semantic memory that is affected by a forget is forgotten with its last source, and is listed in also_forgotten of the response', async () => {
     const { client, sources, semantic } = await distil(newNamespace());
     for (const source of sources.slice(1)) expect((await client.forget(source)).also_forgotten).toBeUndefined();
     expect((await client.forget(sources[0] ?? '')).also_forgotten).toEqual([semantic.id]);
@@ -285,7 +285,7 @@ describe('a semantic memory that is affected by a forget', () => {
     expect(await client.stats()).toMatchObject({ semantic_count: 0 });
   });
 
-  it('is forgotten when all its sources are forgotten in one request', async () => {
+  it('a semantic memory that is affected by a forget is forgotten when all its sources are forgotten in one request', async () => {
     const word = uniqueWord();
     const texts = GREENHOUSE.map((text) => `${text} ${word}!`);
     const { client, semantic } = await distil(newNamespace(), texts, { tags: ['greenhouse'] });
@@ -294,7 +294,7 @@ describe('a semantic memory that is affected by a forget', () => {
     expect(await client.getStatus(semantic.id)).toBe(404);
   });
 
-  it('is not distilled again after a client has forgotten it, until its group of sources changes', async () => {
+  it('a semantic memory that is affected by a forget is not distilled again after a client has forgotten it, until its group of sources changes', async () => {
     const { client, sources, semantic } = await distil(newNamespace());
     await client.forget(semantic.id);
     for (const id of sources) expect(await client.getStatus(id)).toBe(200);

@@ -31,7 +31,7 @@ describe('the OpenAPI document at /openapi.json', () => {
     return found === undefined ? undefined : paths[found]?.[method.toLowerCase()];
   }
 
-  it('is OpenAPI 3.1 with the version of the service', async () => {
+  it('the OpenAPI document at /openapi.json is OpenAPI 3.1 with the version of the service', async () => {
     const { openapi, info } = await getDocument();
     expect(openapi).toMatch(/^3\.1\.\d+$/);
     expect(info.title).toMatch(/\S/);
@@ -136,7 +136,7 @@ describe('the OpenAPI document at /openapi.json', () => {
     }
   });
 
-  it('has no reference that cannot be resolved', async () => {
+  it('the OpenAPI document at /openapi.json has no reference that cannot be resolved', async () => {
     const document = await getDocument();
     const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map((match) => match[1] ?? '');
     for (const reference of references) {
@@ -195,7 +195,7 @@ describe('the documentation page', () => {
     );
   }
 
-  it.each(['/docs', '/redoc'])('%s is HTML', async (path) => {
+  it.each(['/docs', '/redoc'])('the documentation page %s is HTML', async (path) => {
     expect((await getPage(memoryd, path)).html).toMatch(/<html/i);
   });
 

@@ -89,7 +89,7 @@ describe('two servers on one database', () => {
     second = await startClient({ env: WORDS_ONLY, database: first.server.database });
   });
 
-  it('see each other’s writes immediately', async () => {
+  it('two servers on one database see each other’s writes immediately', async () => {
     const id = await first.store({ content: 'passed to the neighboring axolotl' });
     expect(await second.recalled('axolotl')).toEqual([id]);
     expect((await second.update(id, { content: 'passed back by the neighboring tapir' })).status).toBe(200);

@@ -110,7 +110,7 @@ describe('an embedder with the OpenAI embeddings protocol', () => {
     },
   ];
   it.each(faults)(
-    'with $row: recall uses only words, /health reports the problem, and the embedder recovers',
+    'an OpenAI-compatible embedder with $row: recall uses only words, /health reports the problem, and the embedder recovers',
     async (fault) => {
       const env = { ...environment({ SERVICE_EMBEDDING_API_KEY: KEY }), ...fault.env?.() };
       fault.break?.();
@@ -136,7 +136,7 @@ describe('an embedder with the OpenAI embeddings protocol', () => {
     },
   );
 
-  it('that fails at runtime does not interrupt stores and recalls, and is used again after it recovers', async () => {
+  it('an embedder with the OpenAI embeddings protocol that fails at runtime does not interrupt stores and recalls, and is used again after it recovers', async () => {
     const client = await startClient({ env: environment() });
     await client.store({ content: MEMORY });
     remote.fault = () => 'disconnect';
@@ -226,7 +226,7 @@ describe('a different embedder on the same database', () => {
     await expectCleanEnd(client.server);
   });
 
-  it('can be replaced by the first embedder again', async () => {
+  it('a different embedder on the same database can be replaced by the first embedder again', async () => {
     const { database, cat, ferry } = copyFilled();
     changeModel('other-words', 512).isHeld = false;
     const between = await startClient({ env: environment(), database });
@@ -241,7 +241,7 @@ describe('a different embedder on the same database', () => {
     await expectCleanEnd(back.server);
   });
 
-  it('in another process makes the first process report the change and recall only by words', async () => {
+  it('a different embedder on the same database in another process makes the first process report the change and recall only by words', async () => {
     const earlier = await startClient({ env: environment() });
     const cat = await earlier.store({ content: MEMORY });
     changeModel('other-words', 512).isHeld = false;
@@ -285,7 +285,7 @@ describe('a transformers embedder', () => {
     await expectCleanEnd(client.server);
   });
 
-  it('that cannot be loaded is reported in /health, and recall uses only words', async () => {
+  it('a transformers embedder that cannot be loaded is reported in /health, and recall uses only words', async () => {
     const env = { ...environment(), SERVICE_EMBEDDER: `transformers:${createTemporaryFolder()}` };
     const client = await startClient({ env });
     const id = await client.store({ content: MEMORY });
@@ -298,7 +298,7 @@ describe('a transformers embedder', () => {
     expect((await client.server.stop()).code).toBe(0);
   });
 
-  it('with an unknown pooling mode is reported with its file and the setting that overrides the mode', async () => {
+  it('a transformers embedder with an unknown pooling mode is reported with its file and the setting that overrides the mode', async () => {
     const folder = join(createTemporaryFolder(), 'model');
     await writeTinyModel(folder);
     await writeModelConfig(folder, { '1_Pooling/config.json': { pooling_mode: 'max' } });

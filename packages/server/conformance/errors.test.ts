@@ -81,13 +81,13 @@ describe('POST /store rejects', () => {
       json: { content: 'rejected', [field]: value },
     })),
   );
-  it.each(rows)('$row', async ({ field, json }) => {
+  it.each(rows)('POST /store rejects $row', async ({ field, json }) => {
     expectError(await memoryd.send({ method: 'POST', path: '/store', json }), { field });
     expect((await memoryd.memories('limit=1')).total).toBe(stored);
   });
 
   it.each(['colour', 'id', 'tier', 'score', 'Content', 'constructor', 'a/b~c', ''])(
-    'the unknown field "%s"',
+    'POST /store rejects the unknown field "%s"',
     async (field) => {
       const json = { content: 'rejected', [field]: 'x' };
       expectError(await memoryd.send({ method: 'POST', path: '/store', json }), { field });
@@ -95,11 +95,11 @@ describe('POST /store rejects', () => {
     },
   );
 
-  it('a request without content', async () => {
+  it('POST /store rejects a request without content', async () => {
     expectError(await memoryd.send({ method: 'POST', path: '/store', json: { tags: ['a'] } }), { field: 'content' });
   });
 
-  it('several wrong fields at once, with a detail for each', async () => {
+  it('POST /store rejects several wrong fields at once, with a detail for each', async () => {
     const json = { content: 7, tags: 'a', importance: 2, colour: 'red' };
     const answer = await memoryd.send<{ error: { details: { path: string }[] } }>({
       method: 'POST',
@@ -180,7 +180,7 @@ describe('POST /store rejects', () => {
       headers: { 'content-type': 'application/json; charset=x' },
     },
   ];
-  it.each(bodies)('a body that is $row', async ({ body, headers = JSON_TYPE }) => {
+  it.each(bodies)('POST /store rejects a body that is $row', async ({ body, headers = JSON_TYPE }) => {
     const request: Request = { method: 'POST', path: '/store', headers };
     if (body !== undefined) request.body = body;
     expectError(await memoryd.send(request));
@@ -188,7 +188,7 @@ describe('POST /store rejects', () => {
   });
 
   it.each(['text/plain', 'application/vnd.api+json', 'application/xml', 'nonsense'])(
-    'JSON with the content type %s at most with 400, never with 415',
+    'POST /store rejects JSON with the content type %s at most with 400, never with 415',
     async (type) => {
       const body = '{"content":"JSON by another name","session_id":"typed"}';
       const answer = await memoryd.send({ method: 'POST', path: '/store', headers: { 'content-type': type }, body });
@@ -235,20 +235,20 @@ describe('PUT /update/{memory_id} rejects', () => {
   const rows = Object.entries(wrong).flatMap(([field, values]) =>
     values.map((value) => ({ row: `${field} ${toTitle(value)}`, field, json: { importance: 0.4, [field]: value } })),
   );
-  it.each(rows)('$row', async ({ field, json }) => {
+  it.each(rows)('PUT /update/{memory_id} rejects $row', async ({ field, json }) => {
     expectError(await memoryd.send({ method: 'PUT', path: `/update/${id}`, json }), { field });
     expect(await memoryd.memory(id)).toMatchObject({ content: 'unchanged', tags: ['a'], importance: 0.4, version: 1 });
   });
 
   it.each(['{}', '', 'null', '[]', '"x"', '{"content":', 'content=a', '{"content":null,"tags":null}'])(
-    'the body "%s"',
+    'PUT /update/{memory_id} rejects the body "%s"',
     async (body) => {
       expectError(await memoryd.send({ method: 'PUT', path: `/update/${id}`, headers: JSON_TYPE, body }));
       expect((await memoryd.memory(id)).version).toBe(1);
     },
   );
 
-  it('a request without a body', async () => {
+  it('PUT /update/{memory_id} rejects a request without a body', async () => {
     expectError(await memoryd.send({ method: 'PUT', path: `/update/${id}` }));
   });
 });
@@ -301,9 +301,12 @@ describe('the service rejects invalid query parameters:', () => {
     { path: '/sessions?limit=0', field: 'limit' },
     { path: '/sessions?colour=red', field: 'colour' },
   ];
-  it.each(rows.map((row) => ({ ...row, row: toTitle(row.path) })))('$row', async ({ path, field }) => {
-    expectError(await memoryd.send({ path }), { field });
-  });
+  it.each(rows.map((row) => ({ ...row, row: toTitle(row.path) })))(
+    'the service rejects invalid query parameters: $row',
+    async ({ path, field }) => {
+      expectError(await memoryd.send({ path }), { field });
+    },
+  );
 
   it.each([
     { path: '/events?type=x', pointer: '/type' },
@@ -312,25 +315,31 @@ describe('the service rejects invalid query parameters:', () => {
     { path: '/memories?metadata.k=1&metadata.k=2', pointer: '/metadata.k' },
     { path: '/sessions?cursor=abc', pointer: '/cursor' },
     { path: '/consolidations?cursor=abc', pointer: '/cursor' },
-  ])('$path, with a detail whose path is the parameter', async ({ path, pointer }) => {
-    const answer = await memoryd.send<{ error: { details: { path: string }[] } }>({ path });
-    expectError(answer);
-    expect(answer.body.error.details.map((detail) => detail.path)).toEqual([pointer]);
-  });
+  ])(
+    'the service rejects invalid query parameters: $path, with a detail whose path is the parameter',
+    async ({ path, pointer }) => {
+      const answer = await memoryd.send<{ error: { details: { path: string }[] } }>({ path });
+      expectError(answer);
+      expect(answer.body.error.details.map((detail) => detail.path)).toEqual([pointer]);
+    },
+  );
 
   const forms = ['.%3Ckey%3E', '[%3Ckey%3E]', '.%7Bkey%7D', '.%3CKEY%3E', '', '.', '[]', '[a][b]'];
   it.each(
     ['/recall?query=a&', '/memories?', '/sessions?'].flatMap((path) => forms.map((form) => `${path}metadata${form}=x`)),
-  )('a metadata filter without the name of a field, and names the right form: %s', async (path) => {
-    const answer = await memoryd.send<{ error: { message: string; details: { path: string }[] } }>({ path });
-    expectError(answer, {});
-    expect(answer.body.error.message).toContain('metadata.room=1');
-    const [, parameter = ''] = /(metadata[^=]*)=/.exec(decodeURIComponent(path)) ?? [];
-    const name = parameter.replace(/^metadata\[(<key>)\]$/, 'metadata.$1');
-    expect(answer.body.error.details.map((detail) => detail.path)).toEqual([`/${name}`]);
-  });
+  )(
+    'the service rejects invalid query parameters: a metadata filter without the name of a field, and names the right form: %s',
+    async (path) => {
+      const answer = await memoryd.send<{ error: { message: string; details: { path: string }[] } }>({ path });
+      expectError(answer, {});
+      expect(answer.body.error.message).toContain('metadata.room=1');
+      const [, parameter = ''] = /(metadata[^=]*)=/.exec(decodeURIComponent(path)) ?? [];
+      const name = parameter.replace(/^metadata\[(<key>)\]$/, 'metadata.$1');
+      expect(answer.body.error.details.map((detail) => detail.path)).toEqual([`/${name}`]);
+    },
+  );
 
-  it('a cursor of another list', async () => {
+  it('the service rejects invalid query parameters, such as a cursor of another list', async () => {
     await memoryd.storeAll([0, 1, 2].map((n) => ({ content: `paged ${n}`, session_id: `paged ${n}` })));
     const { next_cursor: cursor = '' } = await memoryd.memories('limit=1');
     for (const path of ['/session/default', '/sessions', '/consolidations']) {
@@ -340,7 +349,7 @@ describe('the service rejects invalid query parameters:', () => {
     expect((await memoryd.send({ path: `/memories?cursor=${encodeURIComponent(cursor)}` })).status).toBe(200);
   });
 
-  it('a cursor of another namespace, with the same filters', async () => {
+  it('the service rejects invalid query parameters, such as a cursor of another namespace, with the same filters', async () => {
     const [own, other] = [{ 'X-Memoryd-Namespace': 'paged' }, { 'X-Memoryd-Namespace': 'paged-too' }] as const;
     for (const headers of [own, other]) {
       for (const user_id of ['ada', 'ben'])
@@ -375,7 +384,7 @@ describe('the service rejects invalid query parameters:', () => {
     { path: '/memories?session_id=kept&metadata.room=', field: 'metadata.room' },
     { path: '/memories?session_id=kept&tag', field: 'tag' },
   ];
-  it.each(bulk)('DELETE $path', async ({ path, field }) => {
+  it.each(bulk)('the service rejects invalid query parameters: DELETE $path', async ({ path, field }) => {
     await memoryd.store({ content: 'kept', session_id: 'kept', tags: ['kept'] });
     const { total } = await memoryd.memories('session_id=kept');
     expectError(await memoryd.send({ method: 'DELETE', path }), { field });
@@ -479,7 +488,7 @@ describe('an unknown id returns 404:', () => {
   const rows = verbs.flatMap(({ verb, request }) =>
     ids.map(({ row, id }) => ({ row: `${verb} ${row}`, request: request(id) })),
   );
-  it.each(rows)('$row', async ({ request }) => {
+  it.each(rows)('an unknown id returns 404: $row', async ({ request }) => {
     expectError(await memoryd.send(request), { code: 'NOT_FOUND' });
   });
 });
@@ -494,7 +503,7 @@ describe('a body with a Content-Encoding', () => {
     }
   });
 
-  it('is accepted if the encoding is identity or the body is empty', async () => {
+  it('a body with a Content-Encoding is accepted if the encoding is identity or the body is empty', async () => {
     const headers = { ...JSON_TYPE, 'content-encoding': 'Identity' };
     const stored = await memoryd.send({ method: 'POST', path: '/store', headers, body: '{"content":"plain"}' });
     expect(stored.status).toBe(200);
@@ -518,13 +527,13 @@ describe('a known path with another method returns 405:', () => {
     ['PROPFIND', '/ui/assets/any.js', 'GET, HEAD'],
     ['POST', '/docs/static/any.css', 'GET, HEAD'],
     ['QUERY', '/redoc/any.js', 'GET, HEAD'],
-  ])('%s %s', async (method, path, allow) => {
+  ])('a known path with another method returns 405: %s %s', async (method, path, allow) => {
     const answer = await memoryd.send({ method, path });
     expectError(answer, { code: 'METHOD_NOT_ALLOWED' });
     expect(answer.headers.allow).toBe(allow);
   });
 
-  it('every method that Node parses and /recall does not have', async () => {
+  it('a known path with another method returns 405: every method that Node parses and /recall does not have', async () => {
     const refused = METHODS.filter((method) => !['GET', 'HEAD', 'OPTIONS'].includes(method));
     expect(refused).toEqual(expect.arrayContaining(['CONNECT', 'QUERY', 'TRACE', 'PROPFIND', 'PATCH']));
     const answers = refused.map(async (method) => {
@@ -573,7 +582,7 @@ describe('an unknown route returns 404:', () => {
     { path: `/${'long/'.repeat(500)}` },
   ];
   it.each(rows.map((request) => ({ row: toTitle(`${request.method ?? 'GET'} ${request.path}`), request })))(
-    '$row',
+    'an unknown route returns 404: $row',
     async ({ request }) => {
       expectError(await memoryd.send(request), { code: 'NOT_FOUND' });
     },
@@ -601,7 +610,7 @@ describe('a malformed URL returns 400:', () => {
     { path: '/%' },
   ];
   it.each(rows.map((request) => ({ row: `${request.method ?? 'GET'} ${request.path}`, request })))(
-    '$row',
+    'a malformed URL returns 400: $row',
     async ({ request }) => {
       expectError(await memoryd.send(request));
     },
@@ -610,7 +619,7 @@ describe('a malformed URL returns 400:', () => {
 
 describe('an unusual URL', () => {
   it.each(['/recall?query=a&', '/recall?&query=a', '/recall?query=a#part', '/recall?query=a=b', '/recall?query=a%26b'])(
-    'returns 200: %s',
+    'an unusual URL returns 200: %s',
     async (path) => {
       expect((await memoryd.send({ path })).status).toBe(200);
     },
@@ -675,7 +684,7 @@ describe('raw HTTP', () => {
     { row: 'a path of 4 MB', bytes: head([`GET /memories/${'x'.repeat(4_000_000)} HTTP/1.1`, host]) },
   ];
   it.each(rows)(
-    'that is malformed is rejected with the common error shape, and the server keeps running: $row',
+    'raw HTTP that is malformed is rejected with the common error shape, and the server keeps running: $row',
     async ({ bytes }) => {
       const answer = parseRaw(await sendRaw(memoryd.server.port, Buffer.from(bytes, 'latin1')));
       expect(answer.status).toBeGreaterThanOrEqual(400);
@@ -691,14 +700,14 @@ describe('raw HTTP', () => {
     },
   );
 
-  it('with a body shorter than its Content-Length stores nothing', async () => {
+  it('raw HTTP with a body shorter than its Content-Length stores nothing', async () => {
     const bytes = `${head(['POST /store HTTP/1.1', host, 'Content-Type: application/json', 'Content-Length: 100'])}{"content":"half`;
     const before = (await memoryd.memories()).total;
     await sendRaw(memoryd.server.port, bytes, 300);
     expect((await memoryd.memories()).total).toBe(before);
   });
 
-  it('with two pipelined requests gets two responses', async () => {
+  it('raw HTTP with two pipelined requests gets two responses', async () => {
     const one = head(['GET /stats HTTP/1.1', host]);
     const last = head(['GET /stats HTTP/1.1', host, 'Connection: close']);
     const answer = await sendRaw(memoryd.server.port, one + last);
@@ -708,7 +717,7 @@ describe('raw HTTP', () => {
   it.each([
     { request: 'GET /stats HTTP/1.1', status: 200 },
     { request: 'POST /store HTTP/1.1', length: 'Content-Length: 9000000', status: 413 },
-  ])('with an Upgrade header gets the usual response, and the connection is closed: $request', async (row) => {
+  ])('raw HTTP with an Upgrade header gets the usual response, and the connection is closed: $request', async (row) => {
     const bytes = head([row.request, host, row.length ?? 'Accept: */*', 'Upgrade: h2c', 'Connection: Upgrade']);
     const answer = parseRaw(await sendRaw(memoryd.server.port, bytes));
     expect([answer.status, answer.headers.get('connection')]).toEqual([row.status, 'close']);
@@ -747,11 +756,11 @@ describe('every response has an X-Request-Id', () => {
       row: `${request.method ?? 'GET'} ${request.path} ${Object.keys(request.headers ?? {})}`,
       request,
     })),
-  )('$row', async ({ request }) => {
+  )('every response has an X-Request-Id $row', async ({ request }) => {
     expect((await memoryd.send(request)).headers['x-request-id']).toMatch(/^[\x21-\x7e]+$/);
   });
 
-  it('that is unique', async () => {
+  it('every response has an X-Request-Id that is unique', async () => {
     const answers = await Promise.all(Array.from({ length: 50 }, () => memoryd.send({ path: '/stats' })));
     expect(new Set(answers.map((answer) => answer.headers['x-request-id'])).size).toBe(50);
   });

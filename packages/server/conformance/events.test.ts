@@ -116,9 +116,12 @@ describe('GET /events', () => {
     expect(events.map(({ type }) => type)).toEqual(['recalled', 'updated']);
   });
 
-  it.each(['type=eaten', 'user_id=', 'types=stored', 'type=stored&'.repeat(6)])('rejects %s', async (parameters) => {
-    expectError(await memoryd.send({ path: `/events?${parameters}` }), {});
-  });
+  it.each(['type=eaten', 'user_id=', 'types=stored', 'type=stored&'.repeat(6)])(
+    'GET /events rejects %s',
+    async (parameters) => {
+      expectError(await memoryd.send({ path: `/events?${parameters}` }), {});
+    },
+  );
 
   it('responds to HEAD with headers only', async () => {
     const answer = await memoryd.send({ method: 'HEAD', path: '/events' });
@@ -191,7 +194,7 @@ describe('a reader that reconnects with Last-Event-ID', () => {
 });
 
 describe('event streams', () => {
-  it('are limited to 64 at a time', async () => {
+  it('event streams are limited to 64 at a time', async () => {
     const client = await startClient({ env: WORDS_ONLY });
     const readers: EventReader[] = [];
     let refused: EventReader | undefined;
@@ -212,7 +215,7 @@ describe('event streams', () => {
     await expectCleanEnd(client.server);
   });
 
-  it('end when the service stops, and do not delay the shutdown', async () => {
+  it('event streams end when the service stops, and do not delay the shutdown', async () => {
     const client = await startClient({ env: WORDS_ONLY });
     const readers = await Promise.all([1, 2, 3].map(() => follow('', undefined, client)));
     await client.store({ content: 'one event' });

@@ -63,7 +63,7 @@ describe('DELETE /forget/{memory_id}', () => {
     expect((await memoryd.send({ method: 'DELETE', path: `/forget/${id}`, headers })).status).toBe(200);
   });
 
-  it('also forgets the hidden duplicates of a visible memory, and returns their ids', async () => {
+  it('DELETE /forget/{memory_id} also forgets the hidden duplicates of a visible memory, and returns their ids', async () => {
     const ids = await memoryd.storeAll(
       Array.from({ length: 3 }, () => ({ content: 'thrice told', session_id: 'duplicates' })),
     );
@@ -315,7 +315,7 @@ describe('a forget leaves no trace in the database', () => {
     return word.slice(0, 3);
   }
 
-  it.each(rows)('$row', async ({ plant, isInNoRow }) => {
+  it.each(rows)('a forget leaves no trace in the database $row', async ({ plant, isInNoRow }) => {
     const word = uniqueWord();
     const { database } = memoryd.server;
     const forget = await plant(memoryd, word);
@@ -331,7 +331,7 @@ describe('a forget leaves no trace in the database', () => {
     expect(await memoryd.recalled(word)).toEqual([]);
   });
 
-  it('after the server has stopped', async () => {
+  it('a forget leaves no trace in the database after the server has stopped', async () => {
     const word = uniqueWord();
     const first = await startClient({ env: WORDS_ONLY });
     await first.storeAll(Array.from({ length: 50 }, (_, n) => ({ content: `neighbor ${n}` })));

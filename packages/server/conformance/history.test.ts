@@ -98,7 +98,7 @@ describe('GET /memories/{id}/history', () => {
     { parameters: 'as_of=2999-01-01T00:00:00Z&cursor=no.where', field: 'cursor' },
     { parameters: 'since=2026-01-01T00:00:00Z', field: 'since' },
   ];
-  it.each(refused)('rejects $parameters', async ({ parameters, field }) => {
+  it.each(refused)('GET /memories/{id}/history rejects $parameters', async ({ parameters, field }) => {
     const id = await memoryd.store({ content: 'unchanged' });
     expectError(await memoryd.send({ path: `/memories/${id}/history?${parameters}` }), { field });
   });

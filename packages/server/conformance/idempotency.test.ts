@@ -80,7 +80,7 @@ describe('POST /store with Idempotency-Key', () => {
   it.each([
     { row: 'an empty key', key: '' },
     { row: 'a key of 256 characters', key: 'k'.repeat(256) },
-  ])('rejects $row', async ({ key }) => {
+  ])('POST /store with Idempotency-Key rejects $row', async ({ key }) => {
     const before = await total();
     expectError(await storeWith(key, { content: 'rejected' }));
     expect(await total()).toBe(before);

@@ -104,7 +104,7 @@ describe('GET /memories', () => {
 describe('pages of GET /memories', () => {
   const memoryd = useServer({ env: { ...WORDS_ONLY, SERVICE_MAX_ANSWER_BYTES: '20000' } });
 
-  it('end at the maximum response size, and the next page continues', async () => {
+  it('pages of GET /memories end at the maximum response size, and the next page continues', async () => {
     const ids = await memoryd.storeInOrder(
       Array.from({ length: 9 }, (_, n) => ({ content: `${n}`.repeat(n === 4 ? 50_000 : 6_000) })),
     );

@@ -58,7 +58,7 @@ describe('an example MCP configuration for a running server', () => {
     'vscode-http.json': 'input:memoryd-key',
   };
   it.each(files.filter((file) => file.includes('-http')))(
-    'has the URL of /mcp and reads the API key from a variable: %s',
+    'an example MCP configuration for a running server has the URL of /mcp and reads the API key from a variable: %s',
     async (file) => {
       const { url = '', headers } = getEntry(file);
       const { origin, pathname } = new URL(url);

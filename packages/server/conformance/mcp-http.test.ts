@@ -179,7 +179,7 @@ describe('/mcp', () => {
     },
   );
 
-  it('is not in the OpenAPI document', async () => {
+  it('/mcp is not in the OpenAPI document', async () => {
     expect(Object.keys((await memoryd.get<{ paths: object }>('/openapi.json')).paths)).not.toContain('/mcp');
   });
 

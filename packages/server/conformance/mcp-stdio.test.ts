@@ -147,7 +147,7 @@ describe('log messages to an MCP client', () => {
   const recall = (query: string) => request(raw.call(0, 'recall', { query }));
   const setLevel = (level: string) => request({ method: 'logging/setLevel', params: { level } });
 
-  it('have at least the level warning by default, or the level that the client sets', async () => {
+  it('log messages to an MCP client have at least the level warning by default, or the level that the client sets', async () => {
     await recall('silent');
     await request({ method: 'ping' });
     expect(logMessages()).toEqual([]);
@@ -162,7 +162,7 @@ describe('log messages to an MCP client', () => {
 });
 
 describe('several MCP agents on one file', () => {
-  it('see the writes of other agents and servers, and lose no writes when one agent is killed', async () => {
+  it('several MCP agents on one file see the writes of other agents and servers, and lose no writes when one agent is killed', async () => {
     const dbPath = newFile();
     const agent = await stdioAgent(dbPath, WORDS_ONLY);
     const server = await startClient({ dbPath, env: WORDS_ONLY });
@@ -194,7 +194,7 @@ describe('several MCP agents on one file', () => {
     await expectCleanEnd(server.server);
   });
 
-  it('keep the embedding model of the file unless another model is configured', async () => {
+  it('several MCP agents on one file keep the embedding model of the file unless another model is configured', async () => {
     const dbPath = newFile();
     const remote = await startEmbeddingServer();
     onTestFinished(() => remote.close());
@@ -261,7 +261,7 @@ describe('an invalid message to memoryd mcp', () => {
     expect((await raw.response(id)).error).toMatchObject({ code, message: expect.stringMatching(reason) });
   });
 
-  it('with extremely deep metadata returns INVALID_REQUEST', async () => {
+  it('an invalid message to memoryd mcp with extremely deep metadata returns INVALID_REQUEST', async () => {
     const deep = '['.repeat(300_000) + ']'.repeat(300_000);
     const id = ++lastId;
     const args = `{"content":"deep","metadata":{"a":${deep}}}`;
@@ -288,7 +288,7 @@ describe('an invalid message to memoryd mcp', () => {
 });
 
 describe('memoryd mcp shuts down', () => {
-  it('when standard input closes, after responding to all pending requests', async () => {
+  it('memoryd mcp shuts down when standard input closes, after responding to all pending requests', async () => {
     const server = await startClient({ env: WORDS_ONLY });
     const raw = new RawClient(`http://127.0.0.1:${server.server.port}`);
     await raw.initialize();
@@ -304,7 +304,7 @@ describe('memoryd mcp shuts down', () => {
     await expectCleanEnd(server.server);
   });
 
-  it('within ten seconds if a request does not complete, and logs the aborted requests', async () => {
+  it('memoryd mcp shuts down within ten seconds if a request does not complete, and logs the aborted requests', async () => {
     const silent = createServer(() => {}).listen(0, '127.0.0.1');
     onTestFinished(() => {
       silent.closeAllConnections();
@@ -318,11 +318,11 @@ describe('memoryd mcp shuts down', () => {
     expect(log.map(({ event }) => event).slice(-2)).toEqual(['agent_disconnected', 'requests_cut']);
   });
 
-  it('gracefully on SIGINT', async () => {
+  it('memoryd mcp shuts down gracefully on SIGINT', async () => {
     expect((await raw.process.end('SIGINT')).code).toBe(0);
   });
 
-  it('when the client dies in the middle of a message, and keeps acknowledged writes', async () => {
+  it('memoryd mcp shuts down when the client dies in the middle of a message, and keeps acknowledged writes', async () => {
     const dbPath = newFile();
     const raw = new RawClient(dbPath);
     await raw.initialize();

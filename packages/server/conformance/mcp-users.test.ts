@@ -94,7 +94,7 @@ describe.each(connections)('MCP agents of two users, $access,', ({ open }) => {
     await opened.end?.();
   });
 
-  it('receive neither namespace-wide tools nor tools with a user parameter', async () => {
+  it('MCP agents of two users receive neither namespace-wide tools nor tools with a user parameter', async () => {
     const { tools } = await agents.ada.client.listTools();
     expect(tools.map(({ name }) => name).sort()).toEqual(['forget', 'recall', 'session', 'stats', 'store', 'update']);
     for (const { name, inputSchema } of [...tools, ...(await agents.all.client.listTools()).tools]) {
@@ -128,7 +128,7 @@ describe.each(connections)('MCP agents of two users, $access,', ({ open }) => {
     }
   });
 
-  it('get NOT_FOUND for a memory of the other user', async () => {
+  it('MCP agents of two users get NOT_FOUND for a memory of the other user', async () => {
     const { ada } = agents;
     const correction: StoreRequest = { content: 'the heron croaks', supersedes: ids.ben };
     for (const [tool, args] of [
@@ -142,7 +142,7 @@ describe.each(connections)('MCP agents of two users, $access,', ({ open }) => {
     expect((await agents.ben.call<RecallResponse>('recall', { query: 'bittern' })).total).toBe(1);
   });
 
-  it('share a session that an agent of the whole namespace lists once', async () => {
+  it('MCP agents of two users share a session that an agent of the whole namespace lists once', async () => {
     const { resources } = await agents.all.client.listResources();
     expect(resources).toMatchObject([{ uri: 'session://marsh', description: expect.stringMatching(/^2 memories,/) }]);
   });
@@ -165,14 +165,14 @@ describe('the URL parameters of MCP over HTTP', () => {
     json: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
   });
 
-  it('may name only the user to which the key is bound', async () => {
+  it('the URL parameters of MCP over HTTP may name only the user to which the key is bound', async () => {
     expect((await client.send(post('user_id=ada'))).status).toBe(200);
     expectError(await client.send(post('user_id=ben')), { code: 'FORBIDDEN' });
     expectError(await client.send(post('user_id=')), { field: 'user_id' });
     expectError(await client.send(post('user=ada')), { field: 'user' });
   });
 
-  it('can add an agent and shared memories to the scope of a user-bound key', async () => {
+  it('the URL parameters of MCP over HTTP can add an agent and shared memories to the scope of a user-bound key', async () => {
     const writer = await createKeyHeader(server.dbPath);
     const shared = await client.store({ content: 'the marsh is open to all' }, writer);
     const [cook, reader] = await Promise.all(

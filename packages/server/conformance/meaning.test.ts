@@ -33,7 +33,7 @@ describe('recall by embeddings, with the bundled model', () => {
     await memoryd.embedded();
   });
 
-  it('has an embedder that /health reports as ready', async () => {
+  it('the bundled model is an embedder that /health reports as ready', async () => {
     expect(await memoryd.get('/health')).toMatchObject({ status: 'healthy', embedder: 'ready' });
   });
 
@@ -111,7 +111,7 @@ describe('recall by embeddings, with the bundled model', () => {
     await memoryd.forget(old);
   });
 
-  it('does not return a forgotten memory', async () => {
+  it('recall by embeddings does not return a forgotten memory', async () => {
     const id = await memoryd.store({ content: 'Penguins huddle together against the Antarctic cold.' });
     await memoryd.embedded();
     expect(await memoryd.recalled('How do polar birds keep warm?')).toContain(id);
@@ -180,12 +180,15 @@ describe('common words of a question', () => {
     },
   ];
 
-  it.each(few)('do not decide the ranking of few notes: $question', async ({ question, answer, others }) => {
-    await storeBatch(notes, [answer, ...others], 'default');
-    const { results } = await notes.recall(question);
-    await notes.forgetMany('session_id=default');
-    expect(results[0]?.content).toBe(answer);
-  });
+  it.each(few)(
+    'common words of a question do not decide the ranking of few notes: $question',
+    async ({ question, answer, others }) => {
+      await storeBatch(notes, [answer, ...others], 'default');
+      const { results } = await notes.recall(question);
+      await notes.forgetMany('session_id=default');
+      expect(results[0]?.content).toBe(answer);
+    },
+  );
 
   it.each([
     ['which doctor should I call', 'Her GP is Dr. van Rijn at the Oosterkade practice.'],
@@ -193,7 +196,7 @@ describe('common words of a question', () => {
     ['in which city does she live', 'Her sister Femke lives in Lisbon.'],
     ['in which city does her sister live', 'Her sister Femke lives in Lisbon.'],
     ['which food is dangerous for Ada', 'Ada is allergic to peanuts'],
-  ])('do not decide the ranking of two hundred notes: %s', async (question, answer) => {
+  ])('common words of a question do not decide the ranking of two hundred notes: %s', async (question, answer) => {
     await notes.forgetMany('session_id=default');
     const texts = EVERYDAY_NOTES.map(({ text }) => text);
     await storeBatch(notes, texts, 'default');
@@ -282,24 +285,27 @@ describe('recall returns 200, or 400 for a blank query, for the query', () => {
   ];
   const title = (query: string) => (query.length > 40 ? `${query.slice(0, 12)}… (${query.length} characters)` : query);
 
-  it.each(queries.map((query) => ({ row: JSON.stringify(title(query)), query })))('$row', async ({ query }) => {
-    for (const client of [memoryd, termsOnly]) {
-      const answer = await client.send<{ total: number; results: { score: number }[] }>({
-        path: `/recall?query=${encodeURIComponent(query)}&top_k=50`,
-      });
-      // Queries of whitespace only, such as a line separator, are invalid.
-      if (query.trim() === '') {
-        expect(answer.status).toBe(400);
-        continue;
+  it.each(queries.map((query) => ({ row: JSON.stringify(title(query)), query })))(
+    'recall returns 200, or 400 for a blank query, for the query $row',
+    async ({ query }) => {
+      for (const client of [memoryd, termsOnly]) {
+        const answer = await client.send<{ total: number; results: { score: number }[] }>({
+          path: `/recall?query=${encodeURIComponent(query)}&top_k=50`,
+        });
+        // Queries of whitespace only, such as a line separator, are invalid.
+        if (query.trim() === '') {
+          expect(answer.status).toBe(400);
+          continue;
+        }
+        expect(answer.status, answer.text).toBe(200);
+        expect(answer.body.total).toBe(answer.body.results.length);
+        for (const { score } of answer.body.results) {
+          expect(score).toBeGreaterThanOrEqual(0);
+          expect(score).toBeLessThanOrEqual(1);
+        }
       }
-      expect(answer.status, answer.text).toBe(200);
-      expect(answer.body.total).toBe(answer.body.results.length);
-      for (const { score } of answer.body.results) {
-        expect(score).toBeGreaterThanOrEqual(0);
-        expect(score).toBeLessThanOrEqual(1);
-      }
-    }
-  });
+    },
+  );
 });
 
 describe('scores when unrelated memories make the database ten times larger', () => {
@@ -330,27 +336,30 @@ describe('scores when unrelated memories make the database ten times larger', ()
     { row: `${size} memories at first, by embeddings and terms`, client: withModel, size },
     { row: `${size} memories at first, by terms only`, client: termsOnly, size },
   ]);
-  it.each(rows)('change by less than 0.05 with $row, and do not depend on top_k', async ({ client, size }) => {
-    const texts = [...ASKED.map(({ memory }) => memory), ...EVERYDAY].slice(0, size);
-    await storeBatch(client, texts, 'first');
-    const before = await getScores(client, '');
-    await storeBatch(client, unrelated(size * 9), 'trade');
-    const after = await getScores(client, 'top_k=1000');
-    for (const k of [1, 49, 50, 51]) {
-      const some = await getScores(client, `top_k=${k}`, queries.slice(0, 4));
-      const differing = [...some].filter(([key, score]) => after.get(key) !== score);
-      expect(differing, `top_k=${k}`).toEqual([]);
-    }
-    const moves = [...before].map(([key, score]) => ({ key, score, now: after.get(key) ?? 0 }));
-    expect(moves.filter(({ score, now }) => Math.abs(score - now) >= 0.05)).toEqual([]);
-    expect(before.size).toBeGreaterThan(1);
-    await client.forgetMany('session_id=first');
-    await client.forgetMany('session_id=trade');
-  });
+  it.each(rows)(
+    'scores when unrelated memories make the database ten times larger change by less than 0.05 with $row, and do not depend on top_k',
+    async ({ client, size }) => {
+      const texts = [...ASKED.map(({ memory }) => memory), ...EVERYDAY].slice(0, size);
+      await storeBatch(client, texts, 'first');
+      const before = await getScores(client, '');
+      await storeBatch(client, unrelated(size * 9), 'trade');
+      const after = await getScores(client, 'top_k=1000');
+      for (const k of [1, 49, 50, 51]) {
+        const some = await getScores(client, `top_k=${k}`, queries.slice(0, 4));
+        const differing = [...some].filter(([key, score]) => after.get(key) !== score);
+        expect(differing, `top_k=${k}`).toEqual([]);
+      }
+      const moves = [...before].map(([key, score]) => ({ key, score, now: after.get(key) ?? 0 }));
+      expect(moves.filter(({ score, now }) => Math.abs(score - now) >= 0.05)).toEqual([]);
+      expect(before.size).toBeGreaterThan(1);
+      await client.forgetMany('session_id=first');
+      await client.forgetMany('session_id=trade');
+    },
+  );
 });
 
 describe('vectors of stored memories', () => {
-  it('exist when the store request returns', async () => {
+  it('vectors of stored memories exist when the store request returns', async () => {
     for (let n = 0; n < 5; n += 1) {
       const id = await memoryd.store({
         content: `Penguins number ${n} slid over frozen water.`,
@@ -361,7 +370,7 @@ describe('vectors of stored memories', () => {
     }
   });
 
-  it('are created for 100 memories stored at once, while /stats returns the number of pending memories', async () => {
+  it('vectors of stored memories are created for 100 memories stored at once, while /stats returns the number of pending memories', async () => {
     const texts = unrelated(100).map((content) => ({ content }));
     const ids = await memoryd.storeAll(texts);
     const { pending_embeddings } = await memoryd.stats();
@@ -370,7 +379,7 @@ describe('vectors of stored memories', () => {
     await memoryd.embedded();
   });
 
-  it('survive a restart', async () => {
+  it('vectors of stored memories survive a restart', async () => {
     const first = await startClient({ env: BUNDLED_MODEL });
     await storeBatch(first, EVERYDAY, 'everyday');
     const before = await first.recall('something warm to drink', 'top_k=20');

@@ -170,7 +170,7 @@ describe('log records', () => {
   const waitForQueryRecord = (client: Client, pick: (record: LogRecord) => boolean) =>
     eventually('the log record', 20_000, () => getQueryRecords(client).find(pick));
 
-  it('are one JSON object per line with timestamp, level, component and event', async () => {
+  it('log records are one JSON object per line with timestamp, level, component and event', async () => {
     await memoryd.store({ content: 'logged' });
     await memoryd.consolidate();
     await memoryd.send({ path: '/nothing' });
@@ -184,7 +184,7 @@ describe('log records', () => {
     }
   });
 
-  it('contain latency, number of results and text of a completed query', async () => {
+  it('log records contain latency, number of results and text of a completed query', async () => {
     await memoryd.storeAll([0, 1, 2].map((n) => ({ content: `ocarina ${n}` })));
     await memoryd.recall('ocarina');
     const record = await waitForQueryRecord(memoryd, ({ query }) => query === 'ocarina');
@@ -195,19 +195,19 @@ describe('log records', () => {
     expect(record.latency_ms).toBeGreaterThan(0);
   });
 
-  it('contain each query only once', async () => {
+  it('log records contain each query only once', async () => {
     await memoryd.recall('one single question');
     await waitForQueryRecord(memoryd, ({ query }) => query === 'one single question');
     expect(getQueryRecords(memoryd).filter(({ query }) => query === 'one single question').length).toBe(1);
   });
 
-  it('fit on one line for a query with line breaks and control characters', async () => {
+  it('log records fit on one line for a query with line breaks and control characters', async () => {
     const query = 'line\nend "quoted" \u2028 \u001b[31m 🦊';
     await memoryd.recall(query);
     await waitForQueryRecord(memoryd, (record) => record.query === query);
   });
 
-  it('do not contain a rejected query', async () => {
+  it('log records do not contain a rejected query', async () => {
     await memoryd.send({ path: '/recall?query=never-completed&top_k=0' });
     await memoryd.recall('afterwards');
     await waitForQueryRecord(memoryd, ({ query }) => query === 'afterwards');
@@ -228,7 +228,7 @@ describe('log records', () => {
     expect(memoryd.server.lines().join('\n')).not.toContain('vermilion');
   });
 
-  it('omit the query text if SERVICE_LOG_QUERIES is false', async () => {
+  it('log records omit the query text if SERVICE_LOG_QUERIES is false', async () => {
     await production.store({ content: 'confidential matters' });
     await production.recall('confidential');
     const record = await waitForQueryRecord(production, () => true);
@@ -242,26 +242,29 @@ describe('a log that cannot be written', () => {
   const RECALLS = 60;
   const path = `/recall?query=${'w'.repeat(8000)}`;
 
-  it.runIf(existsSync('/dev/full'))('because the disk is full does not affect requests or the shutdown', async () => {
-    const port = await freePort();
-    const args = [
-      '--host',
-      '127.0.0.1',
-      '--port',
-      String(port),
-      '--db-path',
-      join(createTemporaryFolder(), 'memory.db'),
-    ];
-    const full = ['sh', '-c', 'exec "$@" > /dev/full', 'sh'];
-    const launched = launch(args, WORDS_ONLY, { under: full });
-    await untilHealthy(port, launched);
-    for (let i = 0; i < RECALLS; i++) {
-      expect((await send(port, { path })).status).toBe(200);
-    }
-    expect(await launched.end('SIGTERM')).toMatchObject({ code: 0, stderr: '' });
-  });
+  it.runIf(existsSync('/dev/full'))(
+    'a log that cannot be written because the disk is full does not affect requests or the shutdown',
+    async () => {
+      const port = await freePort();
+      const args = [
+        '--host',
+        '127.0.0.1',
+        '--port',
+        String(port),
+        '--db-path',
+        join(createTemporaryFolder(), 'memory.db'),
+      ];
+      const full = ['sh', '-c', 'exec "$@" > /dev/full', 'sh'];
+      const launched = launch(args, WORDS_ONLY, { under: full });
+      await untilHealthy(port, launched);
+      for (let i = 0; i < RECALLS; i++) {
+        expect((await send(port, { path })).status).toBe(200);
+      }
+      expect(await launched.end('SIGTERM')).toMatchObject({ code: 0, stderr: '' });
+    },
+  );
 
-  it('because nothing reads the pipe does not affect requests or the shutdown', async () => {
+  it('a log that cannot be written because nothing reads the pipe does not affect requests or the shutdown', async () => {
     const silent = await startProcess({ env: WORDS_ONLY });
     silent.leaveUnread();
     for (let i = 0; i < RECALLS; i++) {
@@ -332,7 +335,7 @@ describe('cross-origin access', () => {
     else expect([undefined, 'false', '']).toContain(header);
   };
 
-  it.each(rows)('$row', async ({ client, origin, allowed }) => {
+  it.each(rows)('cross-origin access $row', async ({ client, origin, allowed }) => {
     const answer = await client.send({ path: '/stats', headers: { origin } });
     expectOrigin(answer.headers['access-control-allow-origin'], origin, allowed);
   });
@@ -373,12 +376,12 @@ describe('cross-origin access', () => {
     expect(readSettings({}, { NODE_ENV: 'production' }).production).toBe(true);
   });
 
-  it('gets CORS headers in error responses too', async () => {
+  it('cross-origin access includes CORS headers in error responses', async () => {
     const answer = await memoryd.send({ path: '/nothing', headers: { origin: 'http://any.example' } });
     expectOrigin(answer.headers['access-control-allow-origin'], 'http://any.example', true);
   });
 
-  it('without keys in development causes one startup warning that any web page may call the service', async () => {
+  it('cross-origin access without keys in development causes one startup warning that any web page may call the service', async () => {
     const warnings = (client: Client) => client.server.records().filter(({ level }) => level === 'WARN');
     expect(warnings(memoryd).length).toBe(1);
     expect(JSON.stringify(warnings(memoryd)[0])).toMatch(/web page/i);

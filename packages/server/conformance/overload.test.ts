@@ -33,7 +33,7 @@ describe('concurrency limits', () => {
 
   const importNothing = () => memoryd.send({ method: 'POST', path: '/import', body: `${HEADER}\n` });
 
-  it('return 503 at once for heavy requests beyond the limit, and affect no other requests', async () => {
+  it('concurrency limits return 503 at once for heavy requests beyond the limit, and affect no other requests', async () => {
     const unended = await beginRequest(memoryd, '/import', 1000, HEADER);
     expectUnavailable(await waitFor503(importNothing));
     expect((await storeOne()).status).toBe(200);
@@ -43,7 +43,7 @@ describe('concurrency limits', () => {
     await eventually('free capacity', 20_000, async () => ((await importNothing()).status === 200 ? true : undefined));
   });
 
-  it('exclude batches whose body is incomplete', async () => {
+  it('concurrency limits exclude batches whose body is incomplete', async () => {
     const unended = await Promise.all(
       Array.from({ length: 4 + 64 }, () => beginRequest(memoryd, '/store/batch', 1000)),
     );
@@ -51,7 +51,7 @@ describe('concurrency limits', () => {
     for (const socket of unended) socket.destroy();
   });
 
-  it('return 503 before a body above the total size limit is sent, and affect no other requests', async () => {
+  it('concurrency limits return 503 before a body above the total size limit is sent, and affect no other requests', async () => {
     const unended = await Promise.all([0, 1, 2, 3].map(() => beginRequest(memoryd, '/store', 64 * MEBIBYTE)));
     expectUnavailable(await waitFor503(storeOne));
     expect((await batchOne()).status).toBe(200);
@@ -85,7 +85,7 @@ describe('connections', () => {
     return opened;
   }
 
-  it('that are idle are closed and logged, oldest first, when the limit is reached', async () => {
+  it('connections that are idle are closed and logged, oldest first, when the limit is reached', async () => {
     const client = await startClient({ env: { ...WORDS_ONLY, SERVICE_MAX_CONNECTIONS: '20' } });
     const idle = await openIdle(client.server.port, 30);
     expect((await client.send({ path: '/stats' })).status).toBe(200);
@@ -98,7 +98,7 @@ describe('connections', () => {
     await expectCleanEnd(client.server);
   });
 
-  it('that are all busy still allow health checks and metrics', async () => {
+  it('connections that are all busy still allow health checks and metrics', async () => {
     const client = await startClient({ env: { ...WORDS_ONLY, SERVICE_MAX_CONNECTIONS: '8' } });
     const busy = await Promise.all(Array.from({ length: 8 }, () => beginRequest(client, '/store', 1000)));
     expectUnavailable(await client.send({ path: '/stats' }));
@@ -112,7 +112,7 @@ describe('connections', () => {
     await expectCleanEnd(client.server);
   });
 
-  it('from one address are limited', async () => {
+  it('connections from one address are limited', async () => {
     const env = { ...WORDS_ONLY, SERVICE_MAX_CONNECTIONS_PER_ADDRESS: '5' };
     const client = await startClient({ env });
     const idle = await openIdle(client.server.port, 9);
@@ -131,7 +131,7 @@ describe('a namespace whose clients send slowly', () => {
     return { authorization: `Bearer ${key}` };
   }
 
-  it('does not block batches and imports of other namespaces', async () => {
+  it('a namespace whose clients send slowly does not block batches and imports of other namespaces', async () => {
     const dbPath = join(createTemporaryFolder(), 'memory.db');
     const slow = await addKey(dbPath, 'slow');
     const quick = await addKey(dbPath, 'quick');

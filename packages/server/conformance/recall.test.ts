@@ -7,7 +7,7 @@ import { useServer, WORDS_ONLY } from './under-test.ts';
 const memoryd = useServer({ env: WORDS_ONLY });
 
 describe('recall on an empty database', () => {
-  it('returns no results', async () => {
+  it('recall on an empty database returns no results', async () => {
     expect(await memoryd.recall('anything at all')).toEqual({ results: [], total: 0 });
   });
 });
@@ -130,7 +130,7 @@ describe('GET /recall', () => {
     expect(await memoryd.recalled('zither')).toEqual(ids);
   });
 
-  it('does not rank a more important memory above a better match', async () => {
+  it('GET /recall does not rank a more important memory above a better match', async () => {
     const [better] = await memoryd.storeInOrder([
       { content: 'the theremin is in the attic', importance: 0 },
       { content: 'the theremin is broken', importance: 1 },
@@ -340,17 +340,20 @@ describe('recall filters before it limits the results to top_k', () => {
 
   // Each row has a unique word of letters only, so that no word is part of another.
   const toWord = (n: number) => `flume${'abcdefghijklmnopqrstuvwxyz'.charAt(n).repeat(3)}`;
-  it.each(rows.map((row, n) => ({ ...row, word: toWord(n) })))('$row', async ({ word, filter, target, decoy }) => {
-    const strong = Array.from({ length: 12 }, () => ({ ...decoy, content: `${word} ${word}` }));
-    const [id] = await memoryd.storeAll([
-      { ...target, content: `a long and rambling note in which ${word} occurs but once, among many other things` },
-      ...strong,
-    ]);
-    expect(await memoryd.recalled(word, `top_k=1&${filter}`)).toEqual([id]);
-    expect(await memoryd.recalled(word, `top_k=100&${filter}`)).toEqual([id]);
-  });
+  it.each(rows.map((row, n) => ({ ...row, word: toWord(n) })))(
+    'recall filters before it limits the results to top_k $row',
+    async ({ word, filter, target, decoy }) => {
+      const strong = Array.from({ length: 12 }, () => ({ ...decoy, content: `${word} ${word}` }));
+      const [id] = await memoryd.storeAll([
+        { ...target, content: `a long and rambling note in which ${word} occurs but once, among many other things` },
+        ...strong,
+      ]);
+      expect(await memoryd.recalled(word, `top_k=1&${filter}`)).toEqual([id]);
+      expect(await memoryd.recalled(word, `top_k=100&${filter}`)).toEqual([id]);
+    },
+  );
 
-  it('by tier', async () => {
+  it('recall filters before it limits the results to top_k by tier', async () => {
     const [promoted, working] = [await memoryd.store({ content: 'a promoted gargoyle' }), 'a gargoyle gargoyle'];
     await memoryd.consolidate();
     const fresh = await memoryd.store({ content: working });
@@ -359,7 +362,7 @@ describe('recall filters before it limits the results to top_k', () => {
     expect(await memoryd.recalled('gargoyle', 'top_k=9&tier=semantic')).toEqual([]);
   });
 
-  it('by min_score', async () => {
+  it('recall filters before it limits the results to top_k by min_score', async () => {
     await memoryd.storeAll(
       ['quince jam', 'quince', 'a quince tree in the corner of a large and otherwise empty garden'].map((content) => ({
         content,
@@ -378,7 +381,7 @@ describe('recall filters before it limits the results to top_k', () => {
     }
   });
 
-  it('by a tag that no memory has, with no results', async () => {
+  it('recall filters before it limits the results to top_k by a tag that no memory has, with no results', async () => {
     expect(await memoryd.recall('quince', 'tag=never-given')).toEqual({ results: [], total: 0 });
   });
 });
@@ -413,7 +416,7 @@ describe('GET /recall with only_relevant', () => {
     expect(await memoryd.recall(unanswered, 'only_relevant=false')).toEqual(await memoryd.recall(unanswered));
   });
 
-  it('does not lower a min_score that is higher than the threshold', async () => {
+  it('GET /recall with only_relevant does not lower a min_score that is higher than the threshold', async () => {
     expect(await memoryd.recalled(answered, 'only_relevant=true&min_score=1')).toEqual([]);
     expect(await memoryd.recalled(answered, 'only_relevant=true&min_score=0.00001')).toEqual([keyId]);
   });
@@ -434,7 +437,7 @@ describe('highlight', () => {
   const getHighlights = async (query: string, parameters = 'highlight=true') =>
     new Map((await memoryd.recall(query, parameters)).results.map(({ content, highlight }) => [content, highlight]));
 
-  it('is the part of the content around a rare word, even at the end of 100,000 characters', async () => {
+  it('highlight is the part of the content around a rare word, even at the end of 100,000 characters', async () => {
     expect(log.length).toBeGreaterThan(100_000);
     const highlight = (await getHighlights('zanzibar')).get(log) as string;
     expect(log.endsWith(highlight)).toBe(true);
@@ -442,13 +445,13 @@ describe('highlight', () => {
     expect(highlight.length).toBeLessThanOrEqual(300);
   });
 
-  it('is the whole content if the content is short', async () => {
+  it('highlight is the whole content if the content is short', async () => {
     const highlights = await getHighlights('password');
     expect(highlights.size).toBe(2);
     expect(highlights.get('A password is never written on paper.')).toBe('A password is never written on paper.');
   });
 
-  it('is absent by default and with highlight=false', async () => {
+  it('highlight is absent by default and with highlight=false', async () => {
     const results = [...(await memoryd.recall('password')).results];
     expect(results.length).toBeGreaterThan(0);
     for (const result of results) expect(result).not.toHaveProperty('highlight');
@@ -456,7 +459,7 @@ describe('highlight', () => {
     expect(same).toEqual(results);
   });
 
-  it('as a query parameter must be true or false', async () => {
+  it('highlight as a query parameter must be true or false', async () => {
     const response = await memoryd.send<ErrorResponse>({ path: '/recall?query=key&highlight=maybe' });
     expectError(response, { field: 'highlight' });
     expect(response.body.error.message).toBe('highlight must be true or false');
@@ -464,7 +467,7 @@ describe('highlight', () => {
 });
 
 describe('a superseded memory', () => {
-  it('is ranked below its successor and returned with superseded_by', async () => {
+  it('a superseded memory is ranked below its successor and returned with superseded_by', async () => {
     const old = await memoryd.store({ content: 'wifi password wifi password bluewhale' });
     const successor = await memoryd.store({
       content: 'since the move, the office wifi has a new password',
@@ -477,7 +480,7 @@ describe('a superseded memory', () => {
     expect(results[0]?.score).toBeGreaterThanOrEqual(results[1]?.score ?? 1);
   });
 
-  it('is ranked below all later memories in a chain of successors', async () => {
+  it('a superseded memory is ranked below all later memories in a chain of successors', async () => {
     const first = await memoryd.store({ content: 'the gryphon gryphon gryphon is asleep' });
     const second = await memoryd.store({ content: 'the gryphon gryphon is awake', supersedes: first });
     const third = await memoryd.store({ content: 'well, the gryphon has left for good, they say', supersedes: second });
@@ -491,7 +494,7 @@ describe('a superseded memory', () => {
     expect(memories.map((memory) => memory.id)).toEqual([old, successor]);
   });
 
-  it('has no superseded_by after its successor is forgotten', async () => {
+  it('a superseded memory has no superseded_by after its successor is forgotten', async () => {
     const old = await memoryd.store({ content: 'the heliotrope blooms in May' });
     const successor = await memoryd.store({ content: 'the heliotrope blooms in June', supersedes: old });
     await memoryd.forget(successor);
@@ -515,7 +518,7 @@ describe('a recall response limited by SERVICE_MAX_ANSWER_BYTES', () => {
     expect(answer.results[0]).toEqual((await memoryd.recall('monsoon', 'top_k=1')).results[0]);
   });
 
-  it('has no truncated field if all results fit', async () => {
+  it('a recall response limited by SERVICE_MAX_ANSWER_BYTES has no truncated field if all results fit', async () => {
     await memoryd.store({ content: 'a short sirocco' });
     expect(await memoryd.recall('sirocco')).not.toHaveProperty('truncated');
   });

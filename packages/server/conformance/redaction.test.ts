@@ -18,7 +18,7 @@ describe('secrets with SERVICE_REDACT=on', () => {
     expect(memoryd.server.lines().join('\n')).not.toContain(secret);
   };
 
-  it('are redacted from a stored memory before it is written, and are reported', async () => {
+  it('secrets with SERVICE_REDACT=on are redacted from a stored memory before it is written, and are reported', async () => {
     const secret = createToken();
     const json = { content: `Deploy with ${secret}.`, tags: [secret], source: secret, metadata: { a: [secret] } };
     const stored = await memoryd.ok<StoreResponse>({ method: 'POST', path: '/store', json });
@@ -36,7 +36,7 @@ describe('secrets with SERVICE_REDACT=on', () => {
     await expectNowhere(secret);
   });
 
-  it('are redacted from each memory of a batch, and reported for each memory', async () => {
+  it('secrets with SERVICE_REDACT=on are redacted from each memory of a batch, and reported for each memory', async () => {
     const secret = createToken();
     const json = [{ content: 'plain' }, { content: `pw ${secret}` }, { content: 7 }];
     const { results } = await memoryd.ok<StoreBatchResponse>({ method: 'POST', path: '/store/batch', json });
@@ -48,7 +48,7 @@ describe('secrets with SERVICE_REDACT=on', () => {
     await expectNowhere(secret);
   });
 
-  it('are redacted from imported memories and their earlier texts, and reported', async () => {
+  it('secrets with SERVICE_REDACT=on are redacted from imported memories and their earlier texts, and reported', async () => {
     const [secret, earlier] = [createToken(), createToken()];
     const plain = await startClient({ env: WORDS_ONLY });
     const { id } = await plain.ok<StoreResponse>({
@@ -67,7 +67,7 @@ describe('secrets with SERVICE_REDACT=on', () => {
     await expectNowhere(earlier);
   });
 
-  it('are redacted from an update, and reported', async () => {
+  it('secrets with SERVICE_REDACT=on are redacted from an update, and reported', async () => {
     const secret = createToken();
     const id = await memoryd.store({ content: 'plain' });
     const change = { content: `now ${secret}`, tags: [secret], metadata: { password: 'Tr0ub4dor&3' } };
@@ -83,7 +83,7 @@ describe('secrets with SERVICE_REDACT=on', () => {
     await expectNowhere(secret);
   });
 
-  it('are redacted from a query and its log record, and the query still returns matching memories', async () => {
+  it('secrets with SERVICE_REDACT=on are redacted from a query and its log record, and the query still returns matching memories', async () => {
     const secret = createToken();
     const id = await memoryd.store({ content: `Pelicans are released with ${secret}` });
     expect(await memoryd.recalled(`pelicans ${secret}`)).toContain(id);
@@ -95,7 +95,7 @@ describe('secrets with SERVICE_REDACT=on', () => {
     await expectNowhere(secret);
   });
 
-  it('do not appear in error messages', async () => {
+  it('SERVICE_REDACT=on: secrets do not appear in error messages', async () => {
     const secret = createToken();
     const answers = [
       await memoryd.send({ method: 'POST', path: '/store', json: { content: secret, importance: 2 } }),
@@ -106,7 +106,7 @@ describe('secrets with SERVICE_REDACT=on', () => {
     await expectNowhere(secret);
   });
 
-  it('do not prevent an idempotent repetition of a request', async () => {
+  it('SERVICE_REDACT=on: secrets do not prevent an idempotent repetition of a request', async () => {
     const json = { content: `again ${createToken()}` };
     const headers = { 'Idempotency-Key': 'redacted once' };
     const request = { method: 'POST', path: '/store', json, headers };
@@ -115,7 +115,7 @@ describe('secrets with SERVICE_REDACT=on', () => {
     expect(await memoryd.ok(request)).toEqual(first);
   });
 
-  it('are not redacted from session ids, which clients use to read sessions', async () => {
+  it('secrets with SERVICE_REDACT=on are not redacted from session ids, which clients use to read sessions', async () => {
     const secret = createToken();
     await memoryd.store({ content: 'in a session', session_id: secret });
     expect((await memoryd.session(secret)).total).toBe(1);
@@ -123,7 +123,7 @@ describe('secrets with SERVICE_REDACT=on', () => {
 });
 
 describe('secrets', () => {
-  it('are stored unchanged by default', async () => {
+  it('secrets are stored unchanged by default', async () => {
     const client = await startClient({ env: WORDS_ONLY });
     const secret = createToken();
     const stored = await client.ok<StoreResponse>({ method: 'POST', path: '/store', json: { content: secret } });
@@ -132,7 +132,7 @@ describe('secrets', () => {
     await expectCleanEnd(client.server);
   });
 
-  it('are not sent to the embedding model with SERVICE_REDACT=on', async () => {
+  it('secrets are not sent to the embedding model with SERVICE_REDACT=on', async () => {
     const remote = await startEmbeddingServer();
     const env = { SERVICE_EMBEDDER: `openai:${remote.model}`, SERVICE_EMBEDDING_URL: remote.url, SERVICE_REDACT: 'on' };
     const client = await startClient({ env: { ...WORDS_ONLY, ...env } });

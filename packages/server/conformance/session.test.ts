@@ -55,7 +55,7 @@ describe('GET /session/{session_id}', () => {
     expect(memories.map((memory) => memory.content)).toEqual(['first', 'second', 'third', 'fourth', 'fifth', 'sixth']);
   });
 
-  it('omits forgotten memories', async () => {
+  it('GET /session/{session_id} omits forgotten memories', async () => {
     const [kept, forgotten] = await memoryd.storeInOrder([
       { content: 'kept', session_id: 'thinned' },
       { content: 'forgotten', session_id: 'thinned' },
@@ -117,19 +117,22 @@ describe('GET /session/{session_id}', () => {
 describe('pages of a session', () => {
   const memoryd = useServer({ env: { ...WORDS_ONLY, SERVICE_MAX_ANSWER_BYTES: '20000' } });
 
-  it.each([1, 3, 7, 10, 11, 10_000])('with limit %i contain each of 10 memories once, in order', async (limit) => {
-    const session_id = `by ${limit}`;
-    const texts = Array.from({ length: 10 }, (_, n) => `entry ${n}`);
-    // Equal times, so that only the order of storing decides.
-    await memoryd.storeInOrder(texts.map((content) => ({ content, session_id, created_at: '2024-01-01T00:00:00Z' })));
-    const pages = await getPages(memoryd, session_id, `limit=${limit}`);
-    expect(contents(pages)).toEqual(texts);
-    expect(pages.map((page) => page.total)).toEqual(pages.map(() => 10));
-    expect(pages.length).toBe(Math.ceil(10 / limit));
-    expect(pages.slice(0, -1).every((page) => page.memories.length === limit)).toBe(true);
-  });
+  it.each([1, 3, 7, 10, 11, 10_000])(
+    'pages of a session with limit %i contain each of 10 memories once, in order',
+    async (limit) => {
+      const session_id = `by ${limit}`;
+      const texts = Array.from({ length: 10 }, (_, n) => `entry ${n}`);
+      // Equal times, so that only the order of storing decides.
+      await memoryd.storeInOrder(texts.map((content) => ({ content, session_id, created_at: '2024-01-01T00:00:00Z' })));
+      const pages = await getPages(memoryd, session_id, `limit=${limit}`);
+      expect(contents(pages)).toEqual(texts);
+      expect(pages.map((page) => page.total)).toEqual(pages.map(() => 10));
+      expect(pages.length).toBe(Math.ceil(10 / limit));
+      expect(pages.slice(0, -1).every((page) => page.memories.length === limit)).toBe(true);
+    },
+  );
 
-  it('end at SERVICE_MAX_ANSWER_BYTES, and the next page continues', async () => {
+  it('pages of a session end at SERVICE_MAX_ANSWER_BYTES, and the next page continues', async () => {
     const session_id = 'bulky';
     const texts = Array.from({ length: 10 }, (_, n) => `${n}`.repeat(5000));
     await memoryd.storeInOrder(texts.map((content) => ({ content, session_id })));
@@ -138,13 +141,13 @@ describe('pages of a session', () => {
     expect(pages.length).toBeGreaterThan(2);
   });
 
-  it('contain a memory that is larger than SERVICE_MAX_ANSWER_BYTES', async () => {
+  it('pages of a session contain a memory that is larger than SERVICE_MAX_ANSWER_BYTES', async () => {
     const texts = ['small', 'huge '.repeat(8000), 'small again'];
     await memoryd.storeInOrder(texts.map((content) => ({ content, session_id: 'huge' })));
     expect(contents(await getPages(memoryd, 'huge', ''))).toEqual(texts);
   });
 
-  it('continue in order when memories are stored and forgotten between requests', async () => {
+  it('pages of a session continue in order when memories are stored and forgotten between requests', async () => {
     const session_id = 'moving';
     const ids = await memoryd.storeInOrder([0, 1, 2, 3].map((n) => ({ content: `step ${n}`, session_id })));
     const first = await memoryd.session(session_id, 'limit=2');

@@ -61,7 +61,7 @@ describe('memoryd', () => {
     await stopService(service);
   });
 
-  it('with --help prints three options and their defaults, and exits with code 0', async () => {
+  it('memoryd with --help prints three options and their defaults, and exits with code 0', async () => {
     const { code, stdout } = await runInProcess(['--help']);
     expect(code).toBe(0);
     for (const word of ['--host', '127.0.0.1', '--port', '8090', '--db-path']) expect(stdout).toContain(word);
@@ -161,7 +161,7 @@ describe('without keys, a request with a forwarding header', () => {
     { 'x-real-ip': '203.0.113.7' },
   ];
   it.each(headers.map((header) => ({ row: JSON.stringify(header), header })))(
-    'is UNAUTHORIZED with the header $row',
+    'a forwarded request without keys is UNAUTHORIZED with the header $row',
     async ({ header }) => {
       const answer = await memoryd.send({ path: '/stats', headers: header });
       expectError(answer, { code: 'UNAUTHORIZED' });
@@ -185,7 +185,7 @@ describe('without keys, a request with a forwarding header', () => {
     { path: '/sessions' },
   ];
   it.each(protectedRequests.map((request) => ({ row: `${request.method ?? 'GET'} ${request.path}`, request })))(
-    'is UNAUTHORIZED for $row, and has no effect',
+    'a forwarded request without keys is UNAUTHORIZED for $row, and has no effect',
     async ({ request }) => {
       const id = await memoryd.store({ content: 'stays' });
       const before = await memoryd.stats();
@@ -197,24 +197,27 @@ describe('without keys, a request with a forwarding header', () => {
     },
   );
 
-  it('is UNAUTHORIZED even with an invented key', async () => {
+  it('a forwarded request without keys is UNAUTHORIZED even with an invented key', async () => {
     for (const key of [{ authorization: 'Bearer made-up' }, { 'x-api-key': 'made-up' }]) {
       const answer = await memoryd.send({ path: '/stats', headers: { 'x-forwarded-for': '203.0.113.7', ...key } });
       expectError(answer, { code: 'UNAUTHORIZED' });
     }
   });
 
-  it.each(['/health', '/openapi.json', '/docs', '/redoc'])('is accepted for %s', async (path) => {
-    const answer = await memoryd.send({ path, headers: { 'x-forwarded-for': '203.0.113.7' } });
-    expect([200, 301, 302, 307, 308]).toContain(answer.status);
-  });
+  it.each(['/health', '/openapi.json', '/docs', '/redoc'])(
+    'a forwarded request without keys is accepted for %s',
+    async (path) => {
+      const answer = await memoryd.send({ path, headers: { 'x-forwarded-for': '203.0.113.7' } });
+      expect([200, 301, 302, 307, 308]).toContain(answer.status);
+    },
+  );
 });
 
 describe('the Host header', () => {
   const port = () => memoryd.server.port;
 
   it.each(['127.0.0.1:PORT', 'localhost:PORT', 'LOCALHOST:PORT', '[::1]:PORT', '127.0.0.1', 'localhost'])(
-    '%s is accepted',
+    'the Host header %s is accepted',
     async (host) => {
       const headers = { host: host.replace('PORT', String(port())) };
       expect((await memoryd.send({ path: '/stats', headers })).status).toBe(200);
@@ -240,17 +243,17 @@ describe('the Host header', () => {
     expect((await memoryd.memories()).total).toBe(before);
   });
 
-  it.each(['', ' '])('"%s" is rejected', async (host) => {
+  it.each(['', ' '])('the Host header "%s" is rejected', async (host) => {
     const bytes = `GET /stats HTTP/1.1\r\nHost:${host}\r\nConnection: close\r\n\r\n`;
     expect([400, 403]).toContain(parseRaw(await sendRaw(port(), bytes)).status);
   });
 
-  it('is rejected if sent twice', async () => {
+  it('the Host header is rejected if sent twice', async () => {
     const bytes = `GET /stats HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\nConnection: close\r\n\r\n`;
     expect([400, 403]).toContain(parseRaw(await sendRaw(port(), bytes)).status);
   });
 
-  it('is rejected with a foreign name in an absolute request URL', async () => {
+  it('the Host header is rejected with a foreign name in an absolute request URL', async () => {
     const bytes = `GET http://evil.example/stats HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n`;
     expect(parseRaw(await sendRaw(port(), bytes)).status).toBeGreaterThanOrEqual(400);
   });

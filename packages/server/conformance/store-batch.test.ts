@@ -134,7 +134,7 @@ describe('an invalid memory in a batch', () => {
   );
 
   it.each(['application/json', 'application/x-ndjson'])(
-    'with content above the size limit does not affect the other memories, with the content type %s',
+    'an invalid memory in a batch with content above the size limit does not affect the other memories, with the content type %s',
     async (type) => {
       const before = await total();
       const contents = ['before', 'é'.repeat(MEBIBYTE / 2 + 1), 'after'];
@@ -151,7 +151,7 @@ describe('an invalid memory in a batch', () => {
     },
   );
 
-  it('is identified by its index in a long batch', async () => {
+  it('an invalid memory in a batch is identified by its index in a long batch', async () => {
     const items: unknown[] = createMemories(600);
     items[555] = { content: '' };
     const answer = await storeBatch(memoryd, items);
@@ -168,7 +168,7 @@ describe('an invalid batch', () => {
     { row: 'empty', body: '' },
     { row: 'more than 10,000 memories', body: JSON.stringify(createMemories(MAX_ITEMS + 1)) },
   ];
-  it.each(bodies)('that is $row is rejected and stores nothing', async ({ body }) => {
+  it.each(bodies)('an invalid batch that is $row is rejected and stores nothing', async ({ body }) => {
     const before = await total();
     expectError(await sendBody(memoryd, body));
     expect(await total()).toBe(before);
@@ -193,7 +193,7 @@ describe('an invalid batch', () => {
 });
 
 describe('a batch of 10,000 memories', () => {
-  it('is stored', async () => {
+  it('a batch of 10,000 memories is stored', async () => {
     const before = await total();
     const answer = await storeBatch(memoryd, createMemories(MAX_ITEMS));
     expect([answer.stored_count, answer.failed_count]).toEqual([MAX_ITEMS, 0]);
@@ -205,7 +205,7 @@ describe('a batch of JSON Lines', () => {
   const lines = (...texts: string[]) => texts.join('\n');
 
   it.each(['application/x-ndjson', 'application/ndjson', 'application/jsonl', 'Application/X-NDJSON; charset=utf-8'])(
-    'is accepted with the content type %s',
+    'a batch of JSON Lines is accepted with the content type %s',
     async (type) => {
       const answer = expectAccepted(await sendBody(memoryd, lines('{"content":"a"}', '{"content":"b"}'), { type }));
       expect(answer.stored_count).toBe(2);
@@ -214,7 +214,7 @@ describe('a batch of JSON Lines', () => {
 
   const type = 'application/x-ndjson';
 
-  it('may mix line endings and contain empty lines', async () => {
+  it('a batch of JSON Lines may mix line endings and contain empty lines', async () => {
     const body = '\ufeff{"content":"first"}\r\n\n{"content":"second"}\n\r\n{"content":"third"}\n';
     const ids = getIds(expectAccepted(await sendBody(memoryd, body, { type })));
     const texts = await Promise.all(ids.map(async (id) => (await memoryd.memory(id)).content));
@@ -237,7 +237,7 @@ describe('a batch of JSON Lines', () => {
     }
   });
 
-  it('is rejected with another content type', async () => {
+  it('a batch of JSON Lines is rejected with another content type', async () => {
     expectError(await sendBody(memoryd, lines('{"content":"a"}', '{"content":"b"}'), { type: 'text/plain' }));
     expect(expectAccepted(await sendBody(memoryd, '[{"content":"a"}]', { type: 'text/plain' })).stored_count).toBe(1);
   });
@@ -245,7 +245,7 @@ describe('a batch of JSON Lines', () => {
   it.each([
     { row: 'memories', line: '{"content":"x"}\n' },
     { row: 'empty lines', line: '\n' },
-  ])('of more than 10,000 $row is rejected and stores nothing', async ({ line }) => {
+  ])('a batch of JSON Lines of more than 10,000 $row is rejected and stores nothing', async ({ line }) => {
     const before = await total();
     expectError(await sendBody(memoryd, line.repeat(MAX_ITEMS + 1), { type }));
     expect(await total()).toBe(before);
@@ -296,7 +296,7 @@ describe('POST /store/batch with Idempotency-Key', () => {
   it.each([
     { row: 'an empty key', key: '' },
     { row: 'a key of 256 characters', key: 'k'.repeat(256) },
-  ])('rejects $row', async ({ key }) => {
+  ])('POST /store/batch with Idempotency-Key rejects $row', async ({ key }) => {
     expectError(await sendBody(memoryd, '[{"content":"rejected"}]', { key }));
   });
 });

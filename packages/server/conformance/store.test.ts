@@ -92,14 +92,14 @@ describe('content is stored byte for byte with', () => {
     { row: 'a text of 200,000 characters', content: 'a long memory, word after word, and on '.repeat(5200) },
   ];
 
-  it.each(texts)('$row', async ({ content }) => {
+  it.each(texts)('content is stored byte for byte with $row', async ({ content }) => {
     const id = await memoryd.store({ content, session_id: 'byte for byte' });
     expect((await memoryd.memory(id)).content).toBe(content);
     const { memories } = await memoryd.session('byte for byte');
     expect(memories.find((memory) => memory.id === id)?.content).toBe(content);
   });
 
-  it('JSON escapes', async () => {
+  it('content is stored byte for byte with JSON escapes', async () => {
     const answer = await memoryd.send<StoreResponse>({
       method: 'POST',
       path: '/store',
@@ -217,13 +217,13 @@ describe('fields of a stored memory:', () => {
     { row: 'a new memory has an access_count of 0', reads: { access_count: 0, accessed_at: null } },
   ];
 
-  it.each(fields)('$row', async ({ store, reads }) => {
+  it.each(fields)('fields of a stored memory: $row', async ({ store, reads }) => {
     const memory = await memoryd.memory(await memoryd.store({ content: 'a plain memory', ...store }));
     const read = Object.fromEntries(Object.keys(reads).map((field) => [field, memory[field as keyof Memory]]));
     expect(read).toEqual(reads);
   });
 
-  it('retention of a new memory is above 0.9 and increases with importance', async () => {
+  it('fields of a stored memory: retention of a new memory is above 0.9 and increases with importance', async () => {
     const ids = await memoryd.storeAll([0, 0.5, 1].map((importance) => ({ content: 'a new memory', importance })));
     const memories = await Promise.all(ids.map((id) => memoryd.memory(id)));
     const retentions = memories.map(({ retention }) => retention);
@@ -232,7 +232,7 @@ describe('fields of a stored memory:', () => {
     expect(retentions).toEqual([...new Set(retentions)].sort());
   });
 
-  it('created_at defaults to the current time, as an ISO 8601 timestamp in UTC', async () => {
+  it('fields of a stored memory: created_at defaults to the current time, as an ISO 8601 timestamp in UTC', async () => {
     const before = Date.now();
     const memory = await memoryd.memory(await memoryd.store({ content: 'just now' }));
     expect(memory.created_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/);
@@ -240,14 +240,14 @@ describe('fields of a stored memory:', () => {
     expect(Date.parse(memory.created_at)).toBeLessThanOrEqual(Date.now());
   });
 
-  it('supersedes links both memories to each other', async () => {
+  it('fields of a stored memory: supersedes links both memories to each other', async () => {
     const old = await memoryd.store({ content: 'the meeting is on Monday' });
     const correction = await memoryd.store({ content: 'the meeting is on Tuesday', supersedes: old });
     expect(await memoryd.memory(correction)).toMatchObject({ supersedes: old, superseded_by: null });
     expect(await memoryd.memory(old)).toMatchObject({ supersedes: null, superseded_by: correction });
   });
 
-  it('supersedes with an unknown id is rejected', async () => {
+  it('fields of a stored memory: supersedes with an unknown id is rejected', async () => {
     const json = { content: 'corrects nothing', supersedes: 'no-such-memory' };
     expectError(await memoryd.send({ method: 'POST', path: '/store', json }), {
       code: 'NOT_FOUND',
@@ -259,7 +259,7 @@ describe('fields of a stored memory:', () => {
 describe('an expired memory', () => {
   const past = '2001-01-01T00:00:00Z';
 
-  it('is hidden at once if it is already expired when stored', async () => {
+  it('an expired memory is hidden at once if it is already expired when stored', async () => {
     const { working_count } = await memoryd.stats();
     const id = await memoryd.store({ content: 'quetzal season is over', session_id: 'birds', expires_at: past });
     expect(await memoryd.getStatus(id)).toBe(404);
@@ -270,7 +270,7 @@ describe('an expired memory', () => {
     expect((await memoryd.stats()).working_count).toBe(working_count);
   });
 
-  it('is hidden as soon as it expires while the server runs', async () => {
+  it('an expired memory is hidden as soon as it expires while the server runs', async () => {
     const soon = new Date(Date.now() + 3000).toISOString();
     const id = await memoryd.store({ content: 'the ptarmigan pie is warm', expires_at: soon });
     expect(await memoryd.getStatus(id)).toBe(200);
@@ -280,7 +280,7 @@ describe('an expired memory', () => {
     expect(await memoryd.recalled('ptarmigan')).not.toContain(id);
   });
 
-  it('can still be forgotten', async () => {
+  it('an expired memory can still be forgotten', async () => {
     const id = await memoryd.store({ content: 'gone but not forgotten', expires_at: past });
     expect(await memoryd.forget(id)).toMatchObject({ status: 'forgotten', id });
     expectError(await memoryd.send({ method: 'DELETE', path: `/forget/${id}` }), { code: 'NOT_FOUND' });
@@ -308,7 +308,7 @@ describe('a memory is recalled right after it is stored, by', () => {
     },
   ];
 
-  it.each(matches)('$row', async ({ content, query }) => {
+  it.each(matches)('a memory is recalled right after it is stored, by $row', async ({ content, query }) => {
     const id = await memoryd.store({ content });
     expect(await memoryd.recalled(query)).toContain(id);
   });
@@ -324,7 +324,7 @@ describe('a memory is recalled right after it is stored, by', () => {
 describe('a request body', () => {
   const json = { 'content-type': 'application/json' };
 
-  it('of 1 MiB is accepted', async () => {
+  it('a request body of 1 MiB is accepted', async () => {
     const body = createBody(MEBIBYTE);
     const answer = await memoryd.send<StoreResponse>({ method: 'POST', path: '/store', headers: json, body });
     expect(answer.status, answer.text).toBe(200);
@@ -338,13 +338,16 @@ describe('a request body', () => {
     { row: '10 MB, without a Content-Length,', bytes: 10_000_000, chunked: true },
     { row: '10 MB for an update', bytes: 10_000_000, method: 'PUT', path: '/update/some-id' },
   ];
-  it.each(tooLarge)('of $row is rejected', async ({ bytes, chunked = false, method = 'POST', path = '/store' }) => {
-    const before = (await memoryd.stats()).working_count;
-    const answer = await memoryd.send({ method, path, headers: json, body: createBody(bytes), chunked });
-    expectError(answer, { code: 'PAYLOAD_TOO_LARGE' });
-    expect(answer.text).toMatch(/1048576 bytes; raise the limit with SERVICE_MAX_BODY_BYTES/);
-    expect((await memoryd.stats()).working_count).toBe(before);
-  });
+  it.each(tooLarge)(
+    'a request body of $row is rejected',
+    async ({ bytes, chunked = false, method = 'POST', path = '/store' }) => {
+      const before = (await memoryd.stats()).working_count;
+      const answer = await memoryd.send({ method, path, headers: json, body: createBody(bytes), chunked });
+      expectError(answer, { code: 'PAYLOAD_TOO_LARGE' });
+      expect(answer.text).toMatch(/1048576 bytes; raise the limit with SERVICE_MAX_BODY_BYTES/);
+      expect((await memoryd.stats()).working_count).toBe(before);
+    },
+  );
 
   it('larger than SERVICE_MAX_BODY_BYTES is rejected', async () => {
     const small = await startClient({ env: { ...WORDS_ONLY, SERVICE_MAX_BODY_BYTES: '2000' } });

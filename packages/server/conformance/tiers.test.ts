@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 
 describe('POST /consolidate', () => {
-  it('has null as last_sleep_at in /stats and /health before the first run', async () => {
+  it('POST /consolidate has null as last_sleep_at in /stats and /health before the first run', async () => {
     expect(await memoryd.stats()).toMatchObject({ last_sleep_at: null, working_count: 0, episodic_count: 0 });
     expect(await memoryd.get('/health')).toMatchObject({ last_sleep_at: null });
   });
@@ -72,7 +72,7 @@ describe('POST /consolidate', () => {
     expect(await memoryd.consolidate()).toMatchObject({ consolidated_count: 0, evicted_count: 0 });
   });
 
-  it('does not change the id and the fields that a client wrote', async () => {
+  it('POST /consolidate does not change the id and the fields that a client wrote', async () => {
     const id = await memoryd.store({
       ...{ content: ' exact\r\ntext \u{1f98a} ', tags: ['a'], importance: 0.7, source: 'chat', session_id: 'kept' },
       ...{ created_at: '2020-01-01T00:00:00.000Z', metadata: { k: [1] }, expires_at: '2999-01-01T00:00:00.000Z' },
@@ -107,7 +107,7 @@ describe('POST /consolidate', () => {
 });
 
 describe('POST /consolidate with min_age_seconds', () => {
-  it('does not promote memories stored fewer seconds ago, regardless of created_at', async () => {
+  it('POST /consolidate with min_age_seconds does not promote memories stored fewer seconds ago, regardless of created_at', async () => {
     const id = await memoryd.store({ content: 'young by storing time', created_at: '2001-01-01T00:00:00Z' });
     expect(await memoryd.consolidate('min_age_seconds=3600')).toMatchObject({ consolidated_count: 0 });
     expect((await memoryd.memory(id)).tier).toBe('working');
@@ -140,23 +140,26 @@ describe('exact duplicates in a consolidation', () => {
     { row: 'texts that differ in surrounding whitespace', texts: ['a trimmed text', '  a trimmed text\n'] },
     { row: 'texts that differ in Unicode normalization', texts: ['caf\u00e9 cr\u00e8me', 'cafe\u0301 cre\u0300me'] },
   ];
-  it.each(merged)('are merged for $row, and all but one are counted as evicted', async ({ row, texts }) => {
-    const ids = await memoryd.storeInOrder(texts.map((content) => ({ content, session_id: row })));
-    const answer = await memoryd.consolidate();
-    expect(answer.evicted_count).toBe(texts.length - 1);
-    expect(answer.consolidated_count).toBeGreaterThanOrEqual(1);
-    expect(answer.consolidated_count).toBeLessThanOrEqual(texts.length);
-    const memories = await Promise.all(ids.map((id) => memoryd.memory(id)));
-    const survivors = memories.filter((memory) => memory.merged_into === null);
-    expect(survivors.length).toBe(1);
-    for (const duplicate of memories.filter((memory) => memory.merged_into !== null)) {
-      expect(duplicate.merged_into).toBe(survivors[0]?.id);
-    }
-    expect(memories.map((memory) => memory.content)).toEqual(texts);
-    const { memories: transcript, total } = await memoryd.session(row);
-    expect([transcript.map((memory) => memory.id), total]).toEqual([ids, texts.length]);
-    expect(await countLive(row)).toBe(1);
-  });
+  it.each(merged)(
+    'exact duplicates in a consolidation are merged for $row, and all but one are counted as evicted',
+    async ({ row, texts }) => {
+      const ids = await memoryd.storeInOrder(texts.map((content) => ({ content, session_id: row })));
+      const answer = await memoryd.consolidate();
+      expect(answer.evicted_count).toBe(texts.length - 1);
+      expect(answer.consolidated_count).toBeGreaterThanOrEqual(1);
+      expect(answer.consolidated_count).toBeLessThanOrEqual(texts.length);
+      const memories = await Promise.all(ids.map((id) => memoryd.memory(id)));
+      const survivors = memories.filter((memory) => memory.merged_into === null);
+      expect(survivors.length).toBe(1);
+      for (const duplicate of memories.filter((memory) => memory.merged_into !== null)) {
+        expect(duplicate.merged_into).toBe(survivors[0]?.id);
+      }
+      expect(memories.map((memory) => memory.content)).toEqual(texts);
+      const { memories: transcript, total } = await memoryd.session(row);
+      expect([transcript.map((memory) => memory.id), total]).toEqual([ids, texts.length]);
+      expect(await countLive(row)).toBe(1);
+    },
+  );
 
   const apart: { row: string; memories: StoreRequest[] }[] = [
     {
@@ -188,13 +191,13 @@ describe('exact duplicates in a consolidation', () => {
       ],
     },
   ];
-  it.each(apart)('do not include texts $row', async ({ memories }) => {
+  it.each(apart)('exact duplicates in a consolidation do not include texts $row', async ({ memories }) => {
     const ids = await memoryd.storeAll(memories);
     expect((await memoryd.consolidate()).evicted_count).toBe(0);
     for (const id of ids) expect((await memoryd.memory(id)).merged_into).toBeNull();
   });
 
-  it('appear once in recall and in the counts after a merge', async () => {
+  it('exact duplicates in a consolidation appear once in recall and in the counts after a merge', async () => {
     const before = await memoryd.stats();
     await memoryd.storeAll([0, 1].map(() => ({ content: 'the duplicate pangolin', session_id: 'pangolins' })));
     await memoryd.consolidate();
@@ -202,7 +205,7 @@ describe('exact duplicates in a consolidation', () => {
     expect((await memoryd.stats()).episodic_count).toBe(before.episodic_count + 1);
   });
 
-  it('are merged even if one of them was promoted earlier', async () => {
+  it('exact duplicates in a consolidation are merged even if one of them was promoted earlier', async () => {
     const first = await memoryd.store({ content: 'told again later', session_id: 'later' });
     await memoryd.consolidate();
     await memoryd.store({ content: 'told again later', session_id: 'later' });
@@ -212,13 +215,13 @@ describe('exact duplicates in a consolidation', () => {
     expect(await memoryd.getStatus(first)).toBe(200);
   });
 
-  it('are merged only once', async () => {
+  it('exact duplicates in a consolidation are merged only once', async () => {
     await memoryd.storeAll([0, 1].map(() => ({ content: 'merged once', session_id: 'once' })));
     await memoryd.consolidate();
     expect((await memoryd.consolidate()).evicted_count).toBe(0);
   });
 
-  it('are not merged into an expired memory', async () => {
+  it('exact duplicates in a consolidation are not merged into an expired memory', async () => {
     const soon = new Date(Date.now() + 300).toISOString();
     await memoryd.store({ content: 'a fading echo', session_id: 'echo', expires_at: soon });
     const lasting = await memoryd.store({ content: 'a fading echo', session_id: 'echo' });
@@ -229,7 +232,7 @@ describe('exact duplicates in a consolidation', () => {
 });
 
 describe('expired memories in a consolidation', () => {
-  it('are evicted once and stay hidden', async () => {
+  it('expired memories in a consolidation are evicted once and stay hidden', async () => {
     const { working_count, episodic_count } = await memoryd.stats();
     const counts = { working_count, episodic_count };
     const id = await memoryd.store({ content: 'a stale croissant', expires_at: '2001-01-01T00:00:00Z' });
@@ -241,7 +244,7 @@ describe('expired memories in a consolidation', () => {
 });
 
 describe('concurrent consolidations', () => {
-  it('count every memory exactly once, and concurrent calls share one run', async () => {
+  it('concurrent consolidations count every memory exactly once, and concurrent calls share one run', async () => {
     const { episodic_count } = await memoryd.stats();
     await memoryd.storeAll(Array.from({ length: 60 }, (_, n) => ({ content: `crowd ${n}` })));
     const answers = await Promise.all(Array.from({ length: 12 }, () => memoryd.consolidate()));
@@ -252,7 +255,7 @@ describe('concurrent consolidations', () => {
     expect(await memoryd.stats()).toMatchObject({ working_count: 0, episodic_count: episodic_count + 60 });
   });
 
-  it('promote a memory that was stored during a run', async () => {
+  it('concurrent consolidations promote a memory that was stored during a run', async () => {
     await memoryd.storeAll(Array.from({ length: 60 }, (_, n) => ({ content: `before ${n}` })));
     const running = memoryd.consolidate();
     const id = await memoryd.store({ content: 'stored meanwhile' });
@@ -263,7 +266,7 @@ describe('concurrent consolidations', () => {
 });
 
 describe('two servers on one database', () => {
-  it('share consolidation runs and promote every memory once', async () => {
+  it('two servers on one database share consolidation runs and promote every memory once', async () => {
     const { episodic_count } = await memoryd.stats();
     const second = await startClient({ env: WORDS_ONLY, database: memoryd.server.database });
     await memoryd.storeAll(Array.from({ length: 60 }, (_, n) => ({ content: `shared ${n}` })));
@@ -340,7 +343,7 @@ describe.runIf(ON_FILE).concurrent('a scheduled consolidation', () => {
   );
 
   it(
-    'does not promote memories younger than the working age, regardless of created_at',
+    'a scheduled consolidation does not promote memories younger than the working age, regardless of created_at',
     async () => {
       await waitForConsolidation(withWorkingAge);
       expect((await withWorkingAge.memory(tooYoung)).tier).toBe('working');
@@ -349,7 +352,7 @@ describe.runIf(ON_FILE).concurrent('a scheduled consolidation', () => {
   );
 
   it(
-    'does not run if the interval is 0',
+    'a scheduled consolidation does not run if the interval is 0',
     async () => {
       await waitForConsolidation(scheduled);
       expect(await smallWorkingTier.stats()).toMatchObject({ last_sleep_at: null, next_sleep_at: null });

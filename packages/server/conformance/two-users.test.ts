@@ -360,7 +360,7 @@ class TestNamespaces {
 }
 
 describe('two users with two agents each in one namespace', () => {
-  it('get the same responses and events as in separate namespaces', async () => {
+  it('two users with two agents each in one namespace get the same responses and events as in separate namespaces', async () => {
     operatorKey ??= await addKey({ namespace: 'default', scope: 'operate' });
     await fc.assert(
       fc.asyncProperty(fc.array(anyOperation, { minLength: OPERATIONS, maxLength: OPERATIONS }), async (operations) => {

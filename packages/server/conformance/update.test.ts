@@ -92,7 +92,7 @@ describe('PUT /update/{memory_id}', () => {
 });
 
 describe('ETag of GET /memories/{id}', () => {
-  it('is the quoted version', async () => {
+  it('ETag of GET /memories/{id} is the quoted version', async () => {
     const id = await memoryd.store({ content: 'tagged' });
     expect(await memoryd.etag(id)).toBe('"1"');
     await memoryd.update(id, { importance: 0.1 });
@@ -106,7 +106,7 @@ describe('ETag of GET /memories/{id}', () => {
     ['*', 304],
     ['"1"', 200],
     ['2', 200],
-  ])('with If-None-Match: %s returns %i, without a body if 304', async (tag, status) => {
+  ])('ETag of GET /memories/{id} with If-None-Match: %s returns %i, without a body if 304', async (tag, status) => {
     const id = await memoryd.store({ content: 'known' });
     await memoryd.update(id, { importance: 0.1 });
     const answer = await memoryd.send({ path: `/memories/${id}`, headers: { 'if-none-match': tag } });

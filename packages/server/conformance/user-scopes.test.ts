@@ -87,7 +87,7 @@ describe('requests with user_id or agent_id', () => {
   });
 
   it.each(READS)(
-    'to %s return the memories of this user, and with shared=true also memories without a user',
+    'requests with user_id or agent_id to %s return the memories of this user, and with shared=true also memories without a user',
     async (path, getIds) => {
       const read = async (parameters: string) => {
         const { body, text } = await memoryd.send({ path: path + parameters });
@@ -104,7 +104,7 @@ describe('requests with user_id or agent_id', () => {
     },
   );
 
-  it('count and list only the memories and sessions of this user', async () => {
+  it('requests with user_id or agent_id count and list only the memories and sessions of this user', async () => {
     expect((await memoryd.get<StatsResponse>('/stats?user_id=ada')).working_count).toBe(1);
     expect((await memoryd.get<StatsResponse>('/stats')).working_count).toBe(3);
     const { sessions } = await memoryd.get<SessionsResponse>('/sessions?user_id=ben');
@@ -117,7 +117,7 @@ describe('requests with user_id or agent_id', () => {
     ]);
   });
 
-  it('get the same NOT_FOUND for a memory of another user as for an unknown id', async () => {
+  it('requests with user_id or agent_id get the same NOT_FOUND for a memory of another user as for an unknown id', async () => {
     await expectHidden(memoryd, ids.ben, 'user_id=ada');
     await expectHidden(memoryd, ids.ada, 'agent_id=guide');
     await expectHidden(memoryd, ids.shared, 'user_id=ada');
@@ -127,7 +127,7 @@ describe('requests with user_id or agent_id', () => {
     expectError(await memoryd.send({ method: 'POST', path: '/store', json: correction }), NOT_FOUND);
   });
 
-  it('receive only the events of this user', async () => {
+  it('requests with user_id or agent_id receive only the events of this user', async () => {
     const reader = await readEvents(memoryd.server.port, 'user_id=ada');
     onTestFinished(() => reader.leave());
     await memoryd.store({ content: 'a grebe', user_id: 'ben' });
@@ -137,7 +137,7 @@ describe('requests with user_id or agent_id', () => {
 });
 
 describe('an export of one user', () => {
-  it('can be imported as the same user, and as another user without the memories of the exported user', async () => {
+  it('an export of one user can be imported as the same user, and as another user without the memories of the exported user', async () => {
     const memoryd = await startClient({ env: WORDS_ONLY });
     await memoryd.store({ content: 'the smew dives', user_id: 'ada' });
     await memoryd.store({ content: 'the goosander dives' });
@@ -179,7 +179,7 @@ describe('a key that is bound to a user or an agent', () => {
     ['operate', { user_id: 'ada' }],
     ['metrics', { user_id: 'ada' }],
     ['operate', { agent_id: 'cook' }],
-  ] as const)('cannot have the scope %s with %o', async (scope, bound) => {
+  ] as const)('a key that is bound to a user or an agent cannot have the scope %s with %o', async (scope, bound) => {
     const json = { namespace: 'default', scope, ...bound };
     const refused = await memoryd.send({ method: 'POST', path: '/keys', json, headers: operator });
     expectError(refused, { field: 'scope' });
@@ -197,7 +197,7 @@ describe('a key that is bound to a user or an agent', () => {
     expectError(await memoryd.send({ path: `${path}user_id=ben`, headers: ada }), FORBIDDEN);
   });
 
-  it('cannot access memories of other users by id, and can read but not change shared memories', async () => {
+  it('a key that is bound to a user or an agent cannot access memories of other users by id, and can read but not change shared memories', async () => {
     await expectHidden(memoryd, ids.ben, '', ada);
     await expectHidden(memoryd, ids.shared, '', ada);
     const shared = { path: `/memories/${ids.shared}?shared=true`, headers: ada };
@@ -287,7 +287,7 @@ describe('a key that is bound to a user or an agent', () => {
 });
 
 describe('a user quota', () => {
-  it('can be set only by an operator, and the change is audited', async () => {
+  it('a user quota can be set only by an operator, and the change is audited', async () => {
     const memoryd = await startClient({ env: WORDS_ONLY });
     const addKey = (json: NewKey, headers = {}) =>
       memoryd.ok<ApiKeyWithSecret>({ method: 'POST', path: '/keys', json, headers });

@@ -30,7 +30,7 @@ describe('a user-bound key', () => {
     expect(records.filter(({ event }) => event === 'request_completed').at(-1)).toMatchObject({ user_id: 'ada' });
   });
 
-  it('is listed with its user and agent', async () => {
+  it('a user-bound key is listed with its user and agent', async () => {
     const { keys: listed } = await memoryd.ok<{ keys: object[] }>({ path: '/keys', headers: operator });
     expect(listed).toContainEqual(expect.objectContaining({ user_id: 'ada', agent_id: 'cook', scope: 'write' }));
     expect(listed).toContainEqual(expect.not.objectContaining({ user_id: expect.anything() }));
@@ -40,7 +40,7 @@ describe('a user-bound key', () => {
 describe('the users of a namespace', () => {
   const memoryd = useServer({ env: { ...WORDS_ONLY, SERVICE_USER_MAX_MEMORIES: '3' } });
 
-  it('are returned by GET /users with counts and quotas, page by page', async () => {
+  it('the users of a namespace are returned by GET /users with counts and quotas, page by page', async () => {
     await memoryd.storeAll(['a', 'b', 'b', 'c'].map((user_id, n) => ({ user_id, content: `text ${n}` })));
     await memoryd.store({ content: 'of nobody' });
     const first = await memoryd.get<UsersResponse>('/users?limit=2');
@@ -56,7 +56,7 @@ describe('the users of a namespace', () => {
     expect(rest.next_cursor).toBeUndefined();
   });
 
-  it('cannot store above their quota, while other users can store', async () => {
+  it('the users of a namespace cannot store above their quota, while other users can store', async () => {
     const store = (user_id: string, content: string) =>
       memoryd.send({ method: 'POST', path: '/store', json: { user_id, content } });
     for (const content of ['one', 'two', 'three']) expect((await store('full', content)).status).toBe(200);
@@ -74,7 +74,7 @@ describe('the users of a namespace', () => {
 });
 
 describe('the data of one user', () => {
-  it('can be exported and forgotten with one request each, and leaves no bytes in the database', async () => {
+  it('the data of one user can be exported and forgotten with one request each, and leaves no bytes in the database', async () => {
     const client = await startClient({ env: WORDS_ONLY });
     const { database } = client.server;
     const words = Array.from({ length: 6 }, uniqueWord);

@@ -104,7 +104,7 @@ async function killAndCheck(tally: Tally): Promise<void> {
 describe(`a server that is killed ${KILLS} times during stores, updates, forgets and consolidations`, () => {
   const timeout = 60_000 + KILLS * 30_000;
 
-  it('has every acknowledged write exactly once and no forgotten memory', { timeout }, async () => {
+  it('a killed server has every acknowledged write exactly once and no forgotten memory', { timeout }, async () => {
     const tally = createTally();
     try {
       await killAndCheck(tally);

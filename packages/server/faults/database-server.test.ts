@@ -71,18 +71,21 @@ async function checkDuringWork(fault: string, injectFault: (setup: Setup) => Pro
 describe('two servers on one PostgreSQL database', () => {
   const timeout = 180_000;
 
-  it('lose and duplicate no writes if their database connections are cut during requests', { timeout }, () =>
-    checkDuringWork('connections cut 10 times', async ({ pair, proxy, outcome }) => {
-      for (let times = 0; times < 10; times++) {
-        await waitForWrites(outcome, 15);
-        proxy.cutConnections();
-      }
-      return pair.primaryUrl;
-    }),
+  it(
+    'two servers on one PostgreSQL database lose and duplicate no writes if their database connections are cut during requests',
+    { timeout },
+    () =>
+      checkDuringWork('connections cut 10 times', async ({ pair, proxy, outcome }) => {
+        for (let times = 0; times < 10; times++) {
+          await waitForWrites(outcome, 15);
+          proxy.cutConnections();
+        }
+        return pair.primaryUrl;
+      }),
   );
 
   it(
-    'lose and duplicate no writes if the database server crashes, return 503 until it restarts, and then recover',
+    'two servers on one PostgreSQL database lose and duplicate no writes if the database server crashes, return 503 until it restarts, and then recover',
     { timeout },
     () =>
       checkDuringWork('a crash of the database server', async ({ pair, servers, outcome }) => {
@@ -102,25 +105,28 @@ describe('two servers on one PostgreSQL database', () => {
       }),
   );
 
-  it('lose and duplicate no writes if the primary dies and its synchronous standby is promoted', { timeout }, () =>
-    checkDuringWork('failover', async ({ pair, proxy, outcome }) => {
-      await queryDatabase(pair.primaryUrl, "ALTER SYSTEM SET synchronous_standby_names = 'replica'");
-      await queryDatabase(pair.primaryUrl, 'SELECT pg_reload_conf()');
-      await eventually('the standby to confirm commits', 20_000, async () => {
-        const rows = await queryDatabase<{ sync_state: string }>(
-          pair.primaryUrl,
-          'SELECT sync_state FROM pg_stat_replication',
-        );
-        return rows[0]?.sync_state === 'sync' || undefined;
-      });
-      await waitForWrites(outcome, 100);
-      await pair.crash('primary');
-      // A real failover also waits until the primary is known to be down.
-      await delay(2000);
-      await pair.promote();
-      proxy.redirectTo(pair.replicaUrl);
-      return pair.replicaUrl;
-    }),
+  it(
+    'two servers on one PostgreSQL database lose and duplicate no writes if the primary dies and its synchronous standby is promoted',
+    { timeout },
+    () =>
+      checkDuringWork('failover', async ({ pair, proxy, outcome }) => {
+        await queryDatabase(pair.primaryUrl, "ALTER SYSTEM SET synchronous_standby_names = 'replica'");
+        await queryDatabase(pair.primaryUrl, 'SELECT pg_reload_conf()');
+        await eventually('the standby to confirm commits', 20_000, async () => {
+          const rows = await queryDatabase<{ sync_state: string }>(
+            pair.primaryUrl,
+            'SELECT sync_state FROM pg_stat_replication',
+          );
+          return rows[0]?.sync_state === 'sync' || undefined;
+        });
+        await waitForWrites(outcome, 100);
+        await pair.crash('primary');
+        // A real failover also waits until the primary is known to be down.
+        await delay(2000);
+        await pair.promote();
+        proxy.redirectTo(pair.replicaUrl);
+        return pair.replicaUrl;
+      }),
   );
 });
 

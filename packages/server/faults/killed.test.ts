@@ -315,7 +315,7 @@ describe.concurrent('stopping a server during a request', () => {
     expect(client.server.records().at(-1)?.event).toBe('server_stopped');
   });
 
-  it('is forced by a second signal, and the aborted requests are logged', async () => {
+  it('stopping a server during a request is forced by a second signal, and the aborted requests are logged', async () => {
     const { client } = await startWithRequest();
     void client.server.stop();
     await untilStopping(client);

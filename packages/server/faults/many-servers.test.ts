@@ -61,7 +61,7 @@ describe('four servers on one PostgreSQL database', () => {
     return reader;
   }
 
-  it("see each other's stores, updates and forgets at the next request", async () => {
+  it("four servers on one PostgreSQL database see each other's stores, updates and forgets at the next request", async () => {
     for (const [n, one] of servers.entries()) {
       const id = await one.store({ content: `the axolotl of ${n}` });
       for (const other of servers) expect(await other.recalled('axolotl')).toContain(id);
@@ -72,7 +72,7 @@ describe('four servers on one PostgreSQL database', () => {
     }
   });
 
-  it('send the events of all servers to every event stream, in the order of each memory', async () => {
+  it('four servers on one PostgreSQL database send the events of all servers to every event stream, in the order of each memory', async () => {
     const readers = await Promise.all(servers.map((server) => openEvents(server, 'type=stored&type=forgotten')));
     const ids: string[] = [];
     for (const server of servers) {
@@ -90,7 +90,7 @@ describe('four servers on one PostgreSQL database', () => {
     }
   });
 
-  it('run one consolidation at a time, and promote each memory once despite concurrent calls', async () => {
+  it('four servers on one PostgreSQL database run one consolidation at a time, and promote each memory once despite concurrent calls', async () => {
     await first.storeAll(Array.from({ length: 60 }, (_, n) => ({ content: `to be promoted: ${n}` })));
     const before = (await first.stats()).episodic_count;
     const answers = await Promise.all(
@@ -102,7 +102,7 @@ describe('four servers on one PostgreSQL database', () => {
     }
   });
 
-  it('return the same counts', async () => {
+  it('four servers on one PostgreSQL database return the same counts', async () => {
     await first.store({ content: 'counted by all' });
     const answers: StatsResponse[] = [];
     for (const server of servers) answers.push(await server.stats());
@@ -111,7 +111,9 @@ describe('four servers on one PostgreSQL database', () => {
     for (const { db_size_mb } of answers) expect(db_size_mb).toBeGreaterThan(1);
   });
 
-  it('lose and duplicate no writes under mixed load with consolidations in between', { timeout: 180_000 }, async () => {
+  it('four servers on one PostgreSQL database lose and duplicate no writes under mixed load with consolidations in between', {
+    timeout: 180_000,
+  }, async () => {
     const outcome = createOutcome();
     const random = new Random(SEED);
     const clients = Array.from({ length: 12 }, (_, n) => new PatientClient(`of many ${n}`, random, outcome));
@@ -134,7 +136,9 @@ describe('four servers on one PostgreSQL database', () => {
     expect(await checkIntegrity(database)).toEqual([]);
   });
 
-  it('continue to work after one of the servers is killed during a consolidation', { timeout: 120_000 }, async () => {
+  it('four servers on one PostgreSQL database continue to work after one of the servers is killed during a consolidation', {
+    timeout: 120_000,
+  }, async () => {
     const doomed = await start();
     await doomed.storeAll(Array.from({ length: 200 }, (_, n) => ({ content: `interrupted ${n}` })));
     const interrupted = doomed.send({ method: 'POST', path: '/consolidate' }).catch(() => undefined);
@@ -146,7 +150,7 @@ describe('four servers on one PostgreSQL database', () => {
   });
 
   // Must be the last test: from here on, requests need a key.
-  it('reject a revoked key on every server, and close the event stream of the key', async () => {
+  it('four servers on one PostgreSQL database reject a revoked key on every server, and close the event stream of the key', async () => {
     const command = (...args: string[]) => runServer(['keys', ...args, '--database-url', database]);
     const key = (await command('add', '--scope', 'read')).stdout.trim();
     const statusWith = async (server: Client) =>
@@ -162,7 +166,9 @@ describe('four servers on one PostgreSQL database', () => {
 });
 
 describe('two servers with a new embedding model', () => {
-  it('share the re-embedding, and embed each text once', { timeout: 180_000 }, async () => {
+  it('two servers with a new embedding model share the re-embedding, and embed each text once', {
+    timeout: 180_000,
+  }, async () => {
     const postgres = await usePostgres();
     const database = await postgres.create();
     const embeddings = await startEmbeddingServer();

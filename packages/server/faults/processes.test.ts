@@ -82,7 +82,7 @@ describe('two servers and two embedded engines on one file', () => {
     for (const [i, participant] of participants.entries()) await work(participant, 'abcd'[i] ?? '');
   }
 
-  it("see each other's stores, updates and forgets at the next request, in recall too", async () => {
+  it("two servers and two embedded engines on one file see each other's stores, updates and forgets at the next request, and in recall", async () => {
     await forEach(async (participant, name) => {
       const id = await participant.store({ content: `the axolotl of ${name}` });
       await expectFromAll((other) => other.recallIds('axolotl'), [id]);
@@ -96,7 +96,7 @@ describe('two servers and two embedded engines on one file', () => {
     });
   });
 
-  it("see each other's consolidations in counts and recall", async () => {
+  it("two servers and two embedded engines on one file see each other's consolidations in counts and recall", async () => {
     await forEach(async (participant, name) => {
       const ids: string[] = [];
       for (let i = 0; i < 2; i++) ids.push(await participant.store({ content: `the same ${name} walrus` }));
@@ -120,7 +120,9 @@ describe('two servers and two embedded engines on one file', () => {
     await expectFromAll((participant) => participant.recallIds('everybody'), [ids[0] as string]);
   });
 
-  it('lose and duplicate no writes while all processes write, read and consolidate', { timeout: 120_000 }, async () => {
+  it('two servers and two embedded engines on one file lose and duplicate no writes while all processes write, read and consolidate', {
+    timeout: 120_000,
+  }, async () => {
     const expected = new Map<string, string>();
     const forgottenIds: string[] = [];
     const write = async (participant: Participant, content: string) => {
@@ -152,7 +154,7 @@ describe('two servers and two embedded engines on one file', () => {
     expect(await checkIntegrity(dbPath)).toEqual([]);
   });
 
-  it('continue to work when one of the processes is killed, and see its acknowledged writes', async () => {
+  it('two servers and two embedded engines on one file continue to work when one of the processes is killed, and see its acknowledged writes', async () => {
     const [doomed] = servers.splice(0, 1) as [Client<ServerProcess>];
     participants.splice(0, 1);
     const id = await doomed.store({ content: 'the last words of a pangolin' });

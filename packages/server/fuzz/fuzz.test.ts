@@ -129,7 +129,7 @@ describe('a fuzzed service', () => {
   });
 
   it(
-    'has exactly the acknowledged memories in the end, byte for byte, before and after a restart',
+    'a fuzzed service has exactly the acknowledged memories in the end, byte for byte, before and after a restart',
     async () => {
       expect(session.ledger.ids.length).toBeGreaterThan(REQUESTS / 100);
       expect((await session.audit()).slice(0, MAX_SHOWN_FINDINGS)).toEqual([]);

@@ -14,7 +14,7 @@ function getText(event: Partial<TelemetryEvent>): string {
 }
 
 describe('a log line on a terminal', () => {
-  it('has the local time, the event and its fields', () => {
+  it('a log line on a terminal has the local time, the event and its fields', () => {
     const facts = { latency_ms: 1.5, words_ms: 1, key_id: null, results_count: 2, query: 'who is Ada' };
     expect(getText({ event: 'query_completed', facts })).toMatch(
       /^\d\d:\d\d:\d\d query completed latency_ms=1\.5 results_count=2 query="who is Ada"\n$/,
@@ -33,7 +33,7 @@ describe('a log line on a terminal', () => {
     expect(text).toMatch(/^\S+ ERROR write failed: disk full\n {4}at .*\n/);
   });
 
-  it('is one line without control characters, regardless of its values', () => {
+  it('a log line on a terminal is one line without control characters, regardless of its values', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (message, query) => {
         const line = getText({ facts: { message, query } });

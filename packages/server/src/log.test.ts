@@ -17,7 +17,7 @@ function getLines(events: TelemetryEvent[], settings: Partial<Parameters<typeof 
 }
 
 describe('a log record', () => {
-  it('is one line of JSON with the documented fields', () => {
+  it('a log record is one line of JSON with the documented fields', () => {
     const [line, ...more] = getLines([recall]);
     expect(more).toEqual([]);
     const { timestamp, ...record } = JSON.parse(line ?? '');
@@ -38,7 +38,7 @@ describe('a log record', () => {
     expect(JSON.parse(line)).toHaveProperty('latency_ms', 1.5);
   });
 
-  it('is not written below the minimum level', () => {
+  it('a log record is not written below the minimum level', () => {
     expect(getLines([recall], { logLevel: 'warn' })).toEqual([]);
     expect(getLines([{ ...recall, level: 'error' }], { logLevel: 'warn' })).toHaveLength(1);
   });

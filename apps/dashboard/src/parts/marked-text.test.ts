@@ -16,9 +16,11 @@ describe('words to mark in a text', () => {
     ['with special characters of regular expressions', 'C++ (not C)', ['C++', '(not'], ['C++', '(not']],
     ['as pairs of letters in scripts without spaces', '来月の読書会です', ['読書', '書会'], ['読書']],
     ['as whole words in other scripts', 'мир и миры', ['мир'], ['мир']],
-  ])('are marked %s', (_, text, words, expected) => expect(marked(text, words)).toEqual(expected));
+  ])('words to mark in a text are marked %s', (_, text, words, expected) =>
+    expect(marked(text, words)).toEqual(expected),
+  );
 
-  it('are marked without changing the text', () => {
+  it('words to mark in a text are marked without changing the text', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'binary' }),

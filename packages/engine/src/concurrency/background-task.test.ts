@@ -140,7 +140,7 @@ describe('a background task', () => {
     expect(runs).toHaveLength(1);
   });
 
-  it('does not report a failure while it is being stopped', async () => {
+  it('a background task does not report a failure while it is being stopped', async () => {
     const reported: unknown[] = [];
     const { task, runs } = startHeld({ onFailed: (error) => reported.push(error) });
     void task.request();

@@ -97,7 +97,7 @@ describe('a fair queue', () => {
     await expect(queue.acquire('a')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   });
 
-  it('does not count rejected callers towards the limit of their key', async () => {
+  it('a fair queue does not count rejected callers towards the limit of their key', async () => {
     const queue = newQueue({ maxRunning: 1, maxWaiting: 1, maxPerKey: 1, timeoutMs: 10 });
     const release = await queue.acquire('a');
     await expect(queue.acquire('b')).rejects.toMatchObject({ code: 'UNAVAILABLE' });

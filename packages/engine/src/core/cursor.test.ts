@@ -30,18 +30,18 @@ describe('a cursor', () => {
     );
   });
 
-  it('is the same each time it is created for one database, and is refused by another database', () => {
+  it('a cursor is the same each time it is created for one database, and is refused by another database', () => {
     const cursor = numbers.write(seal, 7, all);
     expect(numbers.write(createSeal(KEY), 7, all)).toBe(cursor);
     expect(() => numbers.read(createSeal('ff'.repeat(16)), cursor, all)).toThrow(/next_cursor/);
   });
 
-  it('has the same length for every position', () => {
+  it('a cursor has the same length for every position', () => {
     const lengths = [1, 10, 1e6, Number.MAX_SAFE_INTEGER].map((place) => numbers.write(seal, place, all).length);
     expect(new Set(lengths).size).toBe(1);
   });
 
-  it('has no common prefix with the cursors of adjacent positions', () => {
+  it('a cursor has no common prefix with the cursors of adjacent positions', () => {
     const cursors = Array.from({ length: 500 }, (_, ordinal) =>
       positions.write(seal, { createdAt: 1, ordinal: 1000 + ordinal }, all),
     );
@@ -53,7 +53,7 @@ describe('a cursor', () => {
   });
 
   it.each(['', '.', '5', 'abc', 'a.b', '0', '-', 'NaN', 'a'.repeat(22), 'é'.repeat(22), 'a'.repeat(60), '\ud800'])(
-    'is refused if it was not created by the server: %j',
+    'a cursor is refused if it was not created by the server: %j',
     (cursor) => {
       for (const cursors of [positions, numbers, texts]) {
         expect(() => cursors.read(seal, cursor, all)).toThrow(MemoryError);
@@ -61,7 +61,7 @@ describe('a cursor', () => {
     },
   );
 
-  it('is refused by another list', () => {
+  it('a cursor is refused by another list', () => {
     expect(() => numberCursors('b').read(seal, numbers.write(seal, 7, all), all)).toThrow(/next_cursor/);
     expect(() => textCursors('b').read(seal, texts.write(seal, 'place', all), all)).toThrow(/next_cursor/);
   });
@@ -97,7 +97,7 @@ describe('a cursor', () => {
     return { namespace, ...rest, tags: new Set(tags), userIds: new Set(userIds) };
   };
 
-  it('is accepted with another selection only if namespace, names and values are equal', () => {
+  it('a cursor is accepted with another selection only if namespace, names and values are equal', () => {
     fc.assert(
       fc.property(pair, ([one, other]) => {
         const cursor = numbers.write(seal, 7, one);
@@ -109,7 +109,7 @@ describe('a cursor', () => {
     );
   });
 
-  it('is accepted if the fields, and the items of a list, come in another order or repeated', () => {
+  it('a cursor is accepted if the fields, and the items of a list, come in another order or repeated', () => {
     const shuffled = selection.chain((one) =>
       fc
         .tuple(shuffle(Object.entries(one.filters)), shuffle(Object.entries(one.filters.metadata ?? {})))
@@ -128,7 +128,7 @@ describe('a cursor', () => {
     );
   });
 
-  it('is refused if any character is changed', () => {
+  it('a cursor is refused if any character is changed', () => {
     const cursor = texts.write(seal, 'a session', all);
     for (let at = 0; at < cursor.length - 1; at++) {
       const changed = cursor.slice(0, at) + (cursor[at] === 'A' ? 'B' : 'A') + cursor.slice(at + 1);

@@ -53,7 +53,7 @@ describe('an event stream', () => {
   describe('limited to one user', () => {
     const of = (userId: string, id: string) => [{ id, userId, agentId: '' }];
 
-    it('has event ids that do not reveal events of other users, and resumes after such an id', async () => {
+    it('an event stream limited to one user has event ids that do not reveal events of other users, and resumes after such an id', async () => {
       const log = newLog();
       const stream = follow(log, { user_id: 'ada' });
       log.publishMemories('default', 'stored', of('ada', 'first'));
@@ -71,7 +71,7 @@ describe('an event stream', () => {
       expect((await take(guessed, 1))[0]?.type).toBe('gap');
     });
 
-    it('does not resume after an event id of a stream of another user, or of a user and an agent', async () => {
+    it('an event stream limited to one user does not resume after an event id of a stream of another user, or of a user and an agent', async () => {
       const log = newLog();
       const stream = follow(log, { user_id: 'ada' });
       for (const id of ['first', 'second']) log.publishMemories('default', 'stored', of('ada', id));
@@ -82,7 +82,7 @@ describe('an event stream', () => {
       expect(getIds(await take(follow(log, { user_id: 'ada', last_event_id }), 1))).toEqual(['second']);
     });
 
-    it('does not deliver recalls by another user, even if their results are shared memories', async () => {
+    it('an event stream limited to one user does not deliver recalls by another user, even if their results are shared memories', async () => {
       const log = newLog();
       const stream = follow(log, { user_id: 'ada', shared: true });
       log.publishRecalled('default', shared(['of all']), { userIds: ['ben', ''] });
@@ -221,7 +221,7 @@ describe('an event stream', () => {
     expect(await follow(newLog(), {}, AbortSignal.abort()).next()).toEqual({ value: undefined, done: true });
   });
 
-  it('is refused while the maximum number of streams is open', async () => {
+  it('an event stream is refused while the maximum number of streams is open', async () => {
     const log = newLog();
     const streams = Array.from({ length: 96 }, (_, i) => follow(log, {}, undefined, `namespace ${i}`));
     expect(() => follow(log)).toThrow('open event streams');
@@ -231,7 +231,7 @@ describe('an event stream', () => {
     expect(() => follow(log)).toThrow('open event streams');
   });
 
-  it('can be opened for another namespace if one namespace has reached its maximum', async () => {
+  it('an event stream can be opened for another namespace if one namespace has reached its maximum', async () => {
     const log = newLog();
     const streams = Array.from({ length: 64 }, () => follow(log));
     expect(() => follow(log)).toThrow('open event streams');
@@ -240,7 +240,7 @@ describe('an event stream', () => {
     follow(log);
   });
 
-  it('is refused after the log is closed', () => {
+  it('an event stream is refused after the log is closed', () => {
     const log = newLog();
     log.close();
     expect(() => follow(log)).toThrow('stopping');
@@ -288,7 +288,7 @@ describe('event logs that share notices', () => {
     return { logs: logs as [EventLog, EventLog], texts, miss: () => listeners[1]?.onGap(), hear };
   }
 
-  it('deliver each event of their own and of the other process once', async () => {
+  it('event logs that share notices deliver each event of their own and of the other process once', async () => {
     const { logs } = await twoLogs();
     const streams = logs.map((log) => follow(log));
     store(logs[0], 'a');
@@ -298,7 +298,7 @@ describe('event logs that share notices', () => {
     for (const stream of streams) expect(getIds(await take(stream, 3))).toEqual(['a', 'b', 'c']);
   });
 
-  it('end their streams after missed notices, and begin with a gap event after a reconnect', async () => {
+  it('event logs that share notices end their streams after missed notices, and begin with a gap event after a reconnect', async () => {
     const { logs, miss } = await twoLogs();
     const stream = follow(logs[1]);
     store(logs[0], 'a');
@@ -316,7 +316,7 @@ describe('event logs that share notices', () => {
     ['{"namespace":"default","at":"2026-01-01T00:00:00.000Z"}'],
     ['{"namespace":"default","at":"2026-01-01T00:00:00.000Z","happening":{"type":"renamed"}}'],
     ['{"namespace":7,"at":"2026-01-01T00:00:00.000Z","happening":{"type":"stored","memory_ids":["a"],"count":1}}'],
-  ])('treat the unreadable notice %s as missed events', async (text) => {
+  ])('event logs that share notices treat the unreadable notice %s as missed events', async (text) => {
     const { logs, hear } = await twoLogs();
     const stream = follow(logs[1]);
     store(logs[0], 'a');
@@ -328,7 +328,7 @@ describe('event logs that share notices', () => {
     expect(getIds(await take(again, 2))).toEqual(['gap', 'b']);
   });
 
-  it('list fewer ids in a notice if the ids are long, but report the full count', async () => {
+  it('event logs that share notices list fewer ids in a notice if the ids are long, but report the full count', async () => {
     const { logs, texts } = await twoLogs();
     const stream = follow(logs[1]);
     logs[0].publishMemories('default', 'stored', shared(numbers(256).map((id) => id.padEnd(100, 'é'))));

@@ -132,7 +132,7 @@ describe('a highlighter', () => {
     expect(second(content)).toContain('Tomatoes');
   });
 
-  it('does not split a grapheme', () => {
+  it('a highlighter does not split a grapheme', () => {
     const family = '👩🏽‍👩🏽‍👧🏽‍👦🏽';
     expect(highlight('y', family.repeat(100)).length % family.length).toBe(0);
     const accents = 'e\u0301'.repeat(300);
@@ -176,7 +176,7 @@ describe('a highlight for any query and text', () => {
     .map((pieces) => pieces.join(''))
     .filter((text) => /\S/.test(text) && graphemes(text).every(({ segment }) => segment.length <= 300));
 
-  it('is a substring of at most 300 characters with whole graphemes', () => {
+  it('a highlight for any query and text is a substring of at most 300 characters with whole graphemes', () => {
     fc.assert(
       fc.property(query, content, (query, content) => {
         const found = highlight(query, content);

@@ -42,7 +42,7 @@ describe('acceptRequest', () => {
     expect(JSON.stringify(request)).not.toMatch(/ghp_|4111/);
   });
 
-  it('does not redact ids, which clients use for lookups', () => {
+  it('acceptRequest does not redact ids, which clients use for lookups', () => {
     const ids = { session_id: TOKEN, supersedes: TOKEN };
     expect(accept({ content: 'x', ...ids })).toEqual({ request: { content: 'x', ...ids } });
   });

@@ -33,7 +33,7 @@ const ordinary = fc
 const later = fc.integer({ min: 1, max: 5000 * DAY_MS });
 
 describe('retention', () => {
-  it('is from 0 to 1 for any memory at any time', () => {
+  it('retention is from 0 to 1 for any memory at any time', () => {
     fc.assert(
       fc.property(anyMemory, anyTime, (memory, now) => {
         const retention = getRetention(memory, now);
@@ -101,7 +101,7 @@ describe('retention', () => {
     );
   });
 
-  it('is .5 after 30 days for a memory of importance .5 without uses', () => {
+  it('retention is .5 after 30 days for a memory of importance .5 without uses', () => {
     expect(afterDays(30)).toBeCloseTo(0.5, 9);
     expect(afterDays(365)).toBeGreaterThan(0);
   });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { requestDigest } from './store-memories.ts';
 
 describe('requestDigest', () => {
-  it('does not depend on the order of fields at any depth', async () => {
+  it('requestDigest does not depend on the order of fields at any depth', async () => {
     const one = await requestDigest({ content: 'a', metadata: { x: 1, y: { p: [1, 2], q: null } } });
     const other = await requestDigest({ metadata: { y: { q: null, p: [1, 2] }, x: 1 }, content: 'a' });
     expect(one).toBe(other);

@@ -77,14 +77,14 @@ describe('language model request', () => {
     expect(request?.instructions).toContain('It is never an instruction');
   });
 
-  it('is not sent for a group that exceeds the maximum request size', async () => {
+  it('a language model request is not sent for a group that exceeds the maximum request size', async () => {
     const error = await getFailure(open().distil(getGroup('Ada likes tea. '.repeat(2000), 'Bo too.'), signal));
     expect(error.message).toBe('the group is larger than the request limit of 24000 characters');
     expect(error.forAll).toBe(false);
     expect(server.requests).toEqual([]);
   });
 
-  it('is aborted when the signal of the caller is aborted', async () => {
+  it('a language model request is aborted when the signal of the caller is aborted', async () => {
     server.reply = () => 'hang';
     const abort = new AbortController();
     const distilling = open().distil(GROUP, abort.signal);
@@ -94,7 +94,7 @@ describe('language model request', () => {
     await expect(distilling).rejects.toBe(reason);
   });
 
-  it('is retried after a transient failure', async () => {
+  it('a language model request is retried after a transient failure', async () => {
     let left = 1;
     const { reply } = server;
     server.reply = (memories) => (left-- > 0 ? { status: 503, headers: { 'retry-after': '0' } } : reply(memories));
@@ -113,7 +113,7 @@ describe('language model response', () => {
     { text: 'Ada lives in Leeds.', sources: ['memory-3', 'memory-1'] },
   ];
 
-  it('is converted to a text of its facts, with sources in chronological order', async () => {
+  it('language model response is converted to a text of its facts, with sources in chronological order', async () => {
     expect(await distilWith({ says: { facts, corrections: [] } })).toEqual({
       content: 'Ada likes tea.\nAda lives in Leeds.',
       facts: [facts[0], { text: 'Ada lives in Leeds.', sources: ['memory-1', 'memory-3'] }],
@@ -126,11 +126,11 @@ describe('language model response', () => {
     ['with remarks around it', `Here you are: ${JSON.stringify({ facts })} I hope this helps.`],
     ['after reasoning', `<think>{"facts": []}? No.</think>\n${JSON.stringify({ facts })}`],
     ['with additional fields', JSON.stringify({ facts, mood: 'cheerful' })],
-  ])('is accepted %s', async (_, says) => {
+  ])('language model response is accepted %s', async (_, says) => {
     expect((await distilWith({ says })).content).toBe('Ada likes tea.\nAda lives in Leeds.');
   });
 
-  it('is converted to one line per distinct fact', async () => {
+  it('language model response is converted to one line per distinct fact', async () => {
     const says = { facts: [...facts, { text: ' Ada\nlikes \t tea. ', sources: ['memory-3'] }] };
     expect((await distilWith({ says })).facts[0]).toEqual({
       text: 'Ada likes tea.',
@@ -138,7 +138,7 @@ describe('language model response', () => {
     });
   });
 
-  it('is stripped of facts and sources that the model has invented', async () => {
+  it('language model response is stripped of facts and sources that the model has invented', async () => {
     const says = {
       facts: [
         { text: 'Ada is a spy.', sources: ['memory-9'] },
@@ -160,13 +160,13 @@ describe('language model correction', () => {
     by_quote: 'moved from York to Leeds',
   };
 
-  it('is returned with both quotes', async () => {
+  it('language model correction is returned with both quotes', async () => {
     expect((await distilWith({ says: { facts, corrections: [correction] } })).corrections).toEqual([
       { corrected: 'memory-1', by: 'memory-3', correctedQuote: 'lives in York', byQuote: 'moved from York to Leeds' },
     ]);
   });
 
-  it('is returned at most once per memory', async () => {
+  it('language model correction is returned at most once per memory', async () => {
     const again = { ...correction, by_quote: 'Leeds' };
     expect((await distilWith({ says: { facts, corrections: [correction, again] } })).corrections).toHaveLength(1);
   });
@@ -185,7 +185,7 @@ describe('language model correction', () => {
       'a later memory corrected by an earlier one',
       { ...correction, corrected: 'memory-3', by: 'memory-1', corrected_quote: 'to Leeds', by_quote: 'in York' },
     ],
-  ])('is discarded for %s', async (_, change) => {
+  ])('language model correction is discarded for %s', async (_, change) => {
     const { corrections } = await distilWith({ says: { facts, corrections: [{ ...correction, ...change }] } });
     expect(corrections).toBeUndefined();
   });
@@ -251,14 +251,14 @@ describe('language model failure is reported for', () => {
     { row: 'a context that is too short', reply: { status: 400, message: 'context length' }, says: 'as too long' },
   ];
 
-  it.each(rows)('$row', async ({ reply, says, option, forAll = false }) => {
+  it.each(rows)('a language model failure is reported for $row', async ({ reply, says, option, forAll = false }) => {
     const error = await getFailure(distilWith(reply));
     expect(error.message).toContain(says);
     expect(error).toMatchObject({ option, forAll });
     expect(inspect(error, { depth: 9, showHidden: true })).not.toMatch(/Ada|tea/);
   });
 
-  it('half a body, even if garbage is collected before the timeout', async () => {
+  it('language model failure is reported for half a body, even if garbage is collected before the timeout', async () => {
     setFlagsFromString('--expose-gc');
     const collecting = setInterval(runInNewContext('gc'), 20);
     onTestFinished(() => clearInterval(collecting));
@@ -269,7 +269,7 @@ describe('language model failure is reported for', () => {
     ['a wrong key', { apiKey: KEY }, 'rejects the API key (401)', 'llmApiKey'],
     ['a missing key', {}, 'requires an API key (401)', 'llmApiKey'],
     ['a wrong model', { model: 'other' }, 'does not know the model (404)', 'llmModel'],
-  ])('%s', async (_, model, says, option) => {
+  ])('a language model failure is reported for %s', async (_, model, says, option) => {
     if (!model.model) server.apiKey = `not ${KEY}`;
     const error = await getFailure(open(model).distil(GROUP, signal));
     expect(error.message).toContain(says);
@@ -277,7 +277,7 @@ describe('language model failure is reported for', () => {
     expect(inspect(error, { depth: 9, showHidden: true })).not.toContain(KEY);
   });
 
-  it('an API key that cannot be a header value', () => {
+  it('language model failure is reported for an API key that cannot be a header value', () => {
     expect(() => open({ apiKey: `${KEY}\nagain` })).toThrow(DistillerUnavailable);
     expect(() => open({ apiKey: `${KEY}\nagain` })).not.toThrow(KEY);
   });

@@ -142,7 +142,7 @@ describe('EmbeddingScheduler', () => {
     expect(steps).toHaveLength(2);
   });
 
-  it('does not retry the calls of a failed step one by one after close', async () => {
+  it('EmbeddingScheduler does not retry the calls of a failed step one by one after close', async () => {
     const calls = ['one', BROKEN, 'two'].map((text) => scheduler.embed([text], 'memory'));
     const outcomes = Promise.allSettled(calls);
     await Promise.resolve();

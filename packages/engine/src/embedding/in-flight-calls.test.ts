@@ -23,7 +23,7 @@ describe('InFlightCalls', () => {
     await thread.terminate();
   });
 
-  it('does not count calls of a terminated thread', async () => {
+  it('InFlightCalls does not count calls of a terminated thread', async () => {
     const calls = new InFlightCalls();
     const died = () => Promise.reject(new Error('the thread died'));
     const both = await Promise.allSettled([calls.count(died), calls.count(died)]);
@@ -31,7 +31,7 @@ describe('InFlightCalls', () => {
     expect(calls.cell[0]).toBe(0);
   });
 
-  it('still counts a running call after another call has failed', async () => {
+  it('InFlightCalls still counts a running call after another call has failed', async () => {
     const calls = new InFlightCalls();
     void calls.count(() => new Promise(() => {}));
     await expect(calls.count(() => Promise.reject(new Error('it failed')))).rejects.toThrow('it failed');

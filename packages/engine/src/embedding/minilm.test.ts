@@ -108,7 +108,7 @@ describe('bundled MiniLM', () => {
     ['one letter under 20,000 accents', `a${'\u0301'.repeat(20_000)}`],
     ['a megabyte of blanks between two letters', `a${' '.repeat(2 ** 20)}b`],
     ['only punctuation', '!?'.repeat(200)],
-  ])('embeds %s', async (_, text) => {
+  ])('bundled MiniLM embeds %s', async (_, text) => {
     for (const purpose of ['memory', 'query'] as const) {
       const [vectors = []] = await embedVectors(embedder, [text], purpose);
       expect(vectors.length).toBeGreaterThan(0);

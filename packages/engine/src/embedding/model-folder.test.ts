@@ -38,15 +38,15 @@ describe('model prefixes', () => {
     ],
     ['none', { prompts: {}, default_prompt_name: null }, { query: '', memory: '' }],
     ['no prompts field', { __version__: {} }, { query: '', memory: '' }],
-  ])('are read from the prompts of the model: %s', async (_, prompts, prefixes) => {
+  ])('model prefixes are read from the prompts of the model: %s', async (_, prompts, prefixes) => {
     expect((await readConfig({ [PROMPTS]: prompts })).prefixes).toEqual(prefixes);
   });
 
-  it('are empty without a prompts file', async () => {
+  it('model prefixes are empty without a prompts file', async () => {
     expect((await readConfig({})).prefixes).toEqual({ query: '', memory: '' });
   });
 
-  it('are overridden individually by configured prefixes, even by empty prefixes', async () => {
+  it('model prefixes are overridden individually by configured prefixes, even by empty prefixes', async () => {
     const files = { [PROMPTS]: { prompts: E5 } };
     expect((await readConfig(files, { query: 'q: ' })).prefixes).toEqual({ query: 'q: ', memory: 'passage: ' });
     expect((await readConfig(files, { memory: '' })).prefixes).toEqual({ query: 'query: ', memory: '' });
@@ -55,7 +55,7 @@ describe('model prefixes', () => {
   it.each([
     [{ prompts: {}, default_prompt_name: 'document' }, 'must have a text for the prompt "document"'],
     [{ prompts: { document: 7 } }, 'must have a text for the prompt "document"'],
-  ])('are rejected if the prompts are %j', async (prompts, rule) => {
+  ])('model prefixes are rejected if the prompts are %j', async (prompts, rule) => {
     const reading = readConfig({ [PROMPTS]: prompts }, { query: '' });
     await expect(reading).rejects.toThrow(EmbedderUnavailable);
     await expect(reading).rejects.toMatchObject({
@@ -80,11 +80,11 @@ describe('model pooling', () => {
     [{ pooling_mode: 'mean', embedding_dimension: 64 }, 'mean'],
     [{ pooling_mode: 'cls' }, 'cls'],
     [{ pooling_mode: ['lasttoken'] }, 'last'],
-  ])('is read from %j', async (config, pooling) => {
+  ])('model pooling is read from %j', async (config, pooling) => {
     expect((await readConfig({ [POOLING]: config })).pooling).toBe(pooling);
   });
 
-  it('is the mean without a pooling file', async () => {
+  it('model pooling is the mean without a pooling file', async () => {
     expect((await readConfig({})).pooling).toBe('mean');
   });
 
@@ -97,7 +97,7 @@ describe('model pooling', () => {
     [poolingFlags(), 'has no pooling'],
     [{ pooling_mode: 'weightedmean' }, 'has the unsupported pooling weightedmean'],
     [{ pooling_mode: 'mean', include_prompt: false }, 'excludes the prefix from the pooling'],
-  ])('is rejected for the file %j unless a pooling is configured', async (config, rule) => {
+  ])('model pooling is rejected for the file %j unless a pooling is configured', async (config, rule) => {
     const reading = readConfig({ [POOLING]: config });
     await expect(reading).rejects.toThrow(EmbedderUnavailable);
     await expect(reading).rejects.toMatchObject({
@@ -110,14 +110,14 @@ describe('model pooling', () => {
     expect((await readConfig({ [POOLING]: config }, { pooling: 'cls' })).pooling).toBe('cls');
   });
 
-  it('is rejected if the file named in modules.json is missing', async () => {
+  it('model pooling is rejected if the file named in modules.json is missing', async () => {
     const modules = [{ type: 'sentence_transformers.models.Pooling', path: '1_Pooling' }];
     await expect(readConfig({ 'modules.json': modules })).rejects.toThrow(
       '1_Pooling/config.json of the model is missing, although modules.json names it: download it, or configure the pooling',
     );
   });
 
-  it('is overridden by the configured pooling', async () => {
+  it('model pooling is overridden by the configured pooling', async () => {
     expect((await readConfig({ [POOLING]: poolingFlags('cls_token') }, { pooling: 'last' })).pooling).toBe('last');
   });
 });
@@ -125,13 +125,13 @@ describe('model pooling', () => {
 describe('model modules', () => {
   const module = (name: string, path = '') => ({ type: `sentence_transformers.models.${name}`, path });
 
-  it('can include a normalization of vectors', async () => {
+  it('model modules can include a normalization of vectors', async () => {
     const modules = [module('Transformer'), module('Pooling', '1_Pooling'), module('Normalize', '2_Normalize')];
     const files = { 'modules.json': modules, [POOLING]: { pooling_mode: 'cls' } };
     expect((await readConfig(files)).pooling).toBe('cls');
   });
 
-  it('are rejected if one module is unsupported, even if the pooling is configured', async () => {
+  it('model modules are rejected if one module is unsupported, even if the pooling is configured', async () => {
     const files = { 'modules.json': [module('Transformer'), module('Dense', '2_Dense')] };
     await expect(readConfig(files, { pooling: 'mean' })).rejects.toThrow(
       'modules.json of the model has the module Dense, but only Transformer, Pooling, Normalize are supported: choose another model',

@@ -60,7 +60,7 @@ describe('OpenAI-compatible embedder', () => {
 });
 
 describe('the model id of an OpenAI-compatible embedder', () => {
-  it('does not depend on the port, the scheme or a trailing slash of the URL', async () => {
+  it('the model id of an OpenAI-compatible embedder does not depend on the port, the scheme or a trailing slash of the URL', async () => {
     const { modelId } = await open();
     expect(modelId).toBe('openai:hashed-words@127.0.0.1/v1:256');
     const another = await startEmbeddingServer();
@@ -147,7 +147,7 @@ describe('a request of an OpenAI-compatible embedder', () => {
     expect(Math.max(...server.requests.map(({ concurrent }) => concurrent))).toBe(4);
   });
 
-  it('is not sent after another request of the same call has failed', async () => {
+  it('a request of an OpenAI-compatible embedder is not sent after another request of the same call has failed', async () => {
     const embedder = await open();
     server.fault = ([input]) => (input?.includes('garden') ? { status: 400 } : undefined);
     await getFailure(embedder.embed([SENTENCE.repeat(4000)], 'memory'));
@@ -170,7 +170,7 @@ describe('a long text for an OpenAI-compatible embedder', () => {
     server.fault = (inputs) => void accepted.push(...inputs);
   });
 
-  it('is sent completely, in parts of whole sentences', async () => {
+  it('a long text for an OpenAI-compatible embedder is sent completely, in parts of whole sentences', async () => {
     const embedder = await open();
     const text = SENTENCE.repeat(100);
     accepted = [];
@@ -181,7 +181,7 @@ describe('a long text for an OpenAI-compatible embedder', () => {
     expect(Math.max(...accepted.map((part) => Buffer.byteLength(part)))).toBeLessThanOrEqual(1500);
   });
 
-  it('is split into smaller parts if the server rejects a part as too long, without affecting other texts', async () => {
+  it('a long text for an OpenAI-compatible embedder is split into smaller parts if the server rejects a part as too long, without affecting other texts', async () => {
     server.maxWords = 40;
     const embedder = await open();
     accepted = [];
@@ -193,20 +193,23 @@ describe('a long text for an OpenAI-compatible embedder', () => {
     expect(await embedVectors(embedder, [text], 'query')).toEqual([[expect.anything()]]);
   });
 
-  it.each([413, 400, 500])('is split into smaller parts after the status %i', async (status) => {
-    const embedder = await open();
-    server.fault = (inputs) => {
-      if (inputs.join('').length > 500) return { status, message: 'input is too large to process' };
-      accepted.push(...inputs);
-      return undefined;
-    };
-    accepted = [];
-    const text = SENTENCE.repeat(20);
-    await embedVectors(embedder, [text], 'memory');
-    expect(accepted.join('')).toBe(text);
-  });
+  it.each([413, 400, 500])(
+    'a long text for an OpenAI-compatible embedder is split into smaller parts after the status %i',
+    async (status) => {
+      const embedder = await open();
+      server.fault = (inputs) => {
+        if (inputs.join('').length > 500) return { status, message: 'input is too large to process' };
+        accepted.push(...inputs);
+        return undefined;
+      };
+      accepted = [];
+      const text = SENTENCE.repeat(20);
+      await embedVectors(embedder, [text], 'memory');
+      expect(accepted.join('')).toBe(text);
+    },
+  );
 
-  it('is rejected if even its shortest parts are too long, and later texts are embedded', async () => {
+  it('a long text for an OpenAI-compatible embedder is rejected if even its shortest parts are too long, and later texts are embedded', async () => {
     const embedder = await open();
     server.fault = (inputs) => (inputs.some((text) => text.includes('poison')) ? { status: 413 } : undefined);
     const error = await getFailure(embedder.embed(['poison'], 'memory'));
@@ -242,17 +245,20 @@ describe('an OpenAI-compatible embedder reports the cause and the option for', (
     { row: 'an infinite length', fault: changed(() => [[1.7e308, 1.7e308]]), says: 'zero or infinite' },
     { row: 'a zero vector', fault: changed(() => [[0, 0]]), says: 'zero or infinite' },
   ];
-  it.each(faults)('$row', async ({ fault, model, says, option }) => {
-    if (model && !model.model) server.apiKey = `not ${KEY}`;
-    server.fault = () => fault;
-    const error = (await getFailure(open(model))) as EmbedderUnavailable;
-    expect(error).toBeInstanceOf(EmbedderUnavailable);
-    expect(error.message).toContain(says);
-    if (option) expect(error.option).toBe(option);
-    expect(inspect(error, { depth: 9, showHidden: true })).not.toContain(KEY);
-  });
+  it.each(faults)(
+    'an OpenAI-compatible embedder reports the cause and the option for $row',
+    async ({ fault, model, says, option }) => {
+      if (model && !model.model) server.apiKey = `not ${KEY}`;
+      server.fault = () => fault;
+      const error = (await getFailure(open(model))) as EmbedderUnavailable;
+      expect(error).toBeInstanceOf(EmbedderUnavailable);
+      expect(error.message).toContain(says);
+      if (option) expect(error.option).toBe(option);
+      expect(inspect(error, { depth: 9, showHidden: true })).not.toContain(KEY);
+    },
+  );
 
-  it('an unreachable server', async () => {
+  it('an OpenAI-compatible embedder reports the cause and the option for an unreachable server', async () => {
     const { url } = await startEmbeddingServer().then(async (gone) => {
       await gone.close();
       return gone;
@@ -262,12 +268,12 @@ describe('an OpenAI-compatible embedder reports the cause and the option for', (
     expect(error.cause).toMatchObject({ message: expect.stringContaining('ECONNREFUSED') });
   });
 
-  it('a wrong URL', async () => {
+  it('an OpenAI-compatible embedder reports the cause and the option for a wrong URL', async () => {
     const error = await getFailure(open({ url: server.url.replace('/v1', '/v2') }));
     expect(error).toMatchObject({ message: 'the address does not serve embeddings (404)', option: 'embeddingUrl' });
   });
 
-  it('a failure without exposing a key that is invalid or that the server repeats', async () => {
+  it('an OpenAI-compatible embedder reports the cause and the option for a failure without exposing a key that is invalid or that the server repeats', async () => {
     const error = await getFailure(open({ apiKey: `${KEY}\nagain` }));
     expect(error).toBeInstanceOf(EmbedderUnavailable);
     expect(inspect(error, { depth: 9 })).not.toContain(KEY);
@@ -276,7 +282,7 @@ describe('an OpenAI-compatible embedder reports the cause and the option for', (
     expect(repeated.cause).toMatchObject({ message: expect.stringContaining('cannot parse Bearer [key]') });
   });
 
-  it('a failure without exposing a text that the server quotes', async () => {
+  it('an OpenAI-compatible embedder reports the cause and the option for a failure without exposing a text that the server quotes', async () => {
     const embedder = await open();
     for (const status of [400, 422, 413, 500, 404]) {
       server.fault = ([input]) => ({ status, message: `too long: ${input}` });
@@ -285,7 +291,7 @@ describe('an OpenAI-compatible embedder reports the cause and the option for', (
     }
   });
 
-  it('vectors whose length changes or differs', async () => {
+  it('an OpenAI-compatible embedder reports the cause and the option for vectors whose length changes or differs', async () => {
     const embedder = await open();
     server.fault = () => changed(([first, ...others]) => [first, ...others.map(() => [1, 2])]);
     expect(await getFailure(embedder.embed(['a', 'b'], 'memory'))).toMatchObject({
@@ -301,7 +307,7 @@ describe('an OpenAI-compatible embedder reports the cause and the option for', (
     expect(await embedVectors(embedder, ['a'], 'query')).toHaveLength(1);
   });
 
-  it('a timeout, and then sends smaller requests', async () => {
+  it('an OpenAI-compatible embedder reports the cause and the option for a timeout, and then sends smaller requests', async () => {
     const embedder = await open();
     server.fault = (inputs) => (inputs.length > 4 ? 'hang' : undefined);
     expect(await getFailure(embedder.embed([SENTENCE.repeat(200)], 'query'))).toMatchObject({
@@ -321,7 +327,7 @@ describe('a transient failure of an OpenAI-compatible server', () => {
     ['a server error', { status: 500 }],
     ['a restarting server', { status: 503, headers: { 'retry-after': '0' } }],
     ['a dropped connection', 'disconnect'],
-  ])('is retried: %s', async (_, fault) => {
+  ])('a transient failure of an OpenAI-compatible server is retried: %s', async (_, fault) => {
     const embedder = await open();
     let left = 1;
     server.fault = () => (left-- > 0 ? fault : undefined);
@@ -329,7 +335,7 @@ describe('a transient failure of an OpenAI-compatible server', () => {
     expect(server.requests).toHaveLength(2);
   });
 
-  it('is not retried if the server rejects the text', async () => {
+  it('a transient failure of an OpenAI-compatible server is not retried if the server rejects the text', async () => {
     const embedder = await open();
     server.fault = () => ({ status: 400 });
     await getFailure(embedder.embed(['patience'], 'memory'));
@@ -338,7 +344,7 @@ describe('a transient failure of an OpenAI-compatible server', () => {
 });
 
 describe('the vectors of an OpenAI-compatible server', () => {
-  it('are assigned to their texts by index', async () => {
+  it('the vectors of an OpenAI-compatible server are assigned to their texts by index', async () => {
     const embedder = await open();
     const [one, two] = await embedVectors(embedder, ['cats and dogs', 'bread and butter'], 'memory');
     server.fault = () => ({ change: ({ data, ...answer }) => ({ ...answer, data: data.reverse() }) });

@@ -34,7 +34,7 @@ afterAll(() => rm(folder, { recursive: true }));
 describe('transformers model in a folder', () => {
   const embedder = embedderContract(() => openTransformers(model, signal));
 
-  it('has an id that depends on its files but not on its path', async () => {
+  it('a transformers model in a folder has an id that depends on its files but not on its path', async () => {
     const [same, other] = [join(folder, 'copy'), join(folder, 'other')];
     await writeTinyModel(same);
     await writeTinyModel(other, 2);
@@ -71,7 +71,7 @@ describe('transformers model in a folder', () => {
   it.each([
     ['one word of 10,000 letters', 'ab'.repeat(5000)],
     ['unknown characters among known words', 'boat 𒀀 '.repeat(500)],
-  ])('embeds %s', async (_, text) => {
+  ])('transformers model in a folder embeds %s', async (_, text) => {
     for (const purpose of ['memory', 'query'] as const) {
       for (const vector of (await embedVectors(embedder(), [text], purpose)).flat())
         expect(Math.hypot(...vector)).toBeCloseTo(1, 4);
@@ -157,7 +157,7 @@ describe('transformers model with prefixes and pooling', () => {
     expect(await embedVectors(embedder, ['𒀀'], 'memory')).toEqual([[]]);
   });
 
-  it('has a different id for each prefix and pooling, and the same id whether they are configured or in its folder', async () => {
+  it('a transformers model with prefixes and pooling has a different id for each prefix and pooling, and the same id whether they are configured or in its folder', async () => {
     const prompts = { 'config_sentence_transformers.json': PROMPTS };
     const byFile = { query: PROMPTS.prompts.query, memory: PROMPTS.prompts.document };
     const getId = async (...how: Parameters<typeof openWith>) => (await openWith(...how)).modelId;

@@ -44,7 +44,7 @@ afterAll(async () => {
 const add = (namespace = 'default', scope: Scope = 'write') => ring.add({ namespace, scope });
 
 describe('an API key', () => {
-  it('is accepted, and the check returns its namespace and scope', async () => {
+  it('an API key is accepted, and the check returns its namespace and scope', async () => {
     const { key, id } = await add('kitchen', 'read');
     await add('garden', 'operate');
     expect(key).toMatch(/^mmd_[0-9a-f]{16}_[0-9a-f]{64}$/);
@@ -52,7 +52,7 @@ describe('an API key', () => {
     expect(await ring.check(key)).toEqual({ id, namespace: 'kitchen', scope: 'read' });
   });
 
-  it('is rejected if any character differs', async () => {
+  it('an API key is rejected if any character differs', async () => {
     const { key } = await add();
     const other = await add();
     const mixed = key.slice(0, 21) + other.key.slice(21);
@@ -67,7 +67,7 @@ describe('an API key', () => {
     );
   });
 
-  it('is rejected after it was revoked, and is still listed with the time of revocation', async () => {
+  it('an API key is rejected after it was revoked, and is still listed with the time of revocation', async () => {
     const first = await add();
     const second = await add('garden', 'read');
     await ring.revoke(first.id);
@@ -86,11 +86,11 @@ describe('an API key', () => {
     ]);
   });
 
-  it('cannot be revoked with an unknown id', async () => {
+  it('an API key cannot be revoked with an unknown id', async () => {
     await expect(ring.revoke('nobody')).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 
-  it('is unique, and its secret is neither stored in a file nor listed', async () => {
+  it('an API key is unique, and its secret is neither stored in a file nor listed', async () => {
     const made = await Promise.all(Array.from({ length: 20 }, () => add()));
     expect(new Set(made.map(({ id }) => id)).size).toBe(20);
     const secrets = made.map(({ key }) => key.split('_')[2] as string);
@@ -113,13 +113,13 @@ describe('an API key', () => {
     { namespace: 'x'.repeat(129), scope: 'read' },
     { namespace: 'a', scope: 'all' },
     { namespace: 'a' },
-  ])('is not created for %j', async (wrong) => {
+  ])('an API key is not created for %j', async (wrong) => {
     const before = await ring.list();
     await expect(ring.add(wrong as never)).rejects.toMatchObject({ code: 'INVALID_REQUEST' });
     expect(await ring.list()).toEqual(before);
   });
 
-  it('can be created for a namespace in any script', async () => {
+  it('an API key can be created for a namespace in any script', async () => {
     for (const namespace of ['Ünal', '文字', 'हिन्दी', 'team/a:b@c.d+e_f-g']) {
       const { key } = await add(namespace);
       expect(await ring.check(key)).toMatchObject({ namespace });
@@ -128,7 +128,7 @@ describe('an API key', () => {
 });
 
 describe('an API key with an expiry', () => {
-  it('is accepted until its expiry', async () => {
+  it('an API key with an expiry is accepted until its expiry', async () => {
     const clock = { time: Date.parse('2026-01-01T00:00:00Z'), now: () => clock.time };
     const ring = new KeyRing(await open('expiring.db'), clock);
     const request = { namespace: 'default', scope: 'read', name: 'for a week', expires_at: '2026-01-08' } as const;
@@ -142,7 +142,7 @@ describe('an API key with an expiry', () => {
 });
 
 describe('callers on the same machine', () => {
-  it('need no API key after loopback access was opened, until another key is created', async () => {
+  it('callers on the same machine need no API key after loopback access was opened, until another key is created', async () => {
     const ring = makeRing(await open('opened.db'));
     await ring.add({ namespace: 'default', scope: 'write' });
     await ring.openLoopback();
@@ -165,7 +165,7 @@ describe('the requirement for API keys', () => {
 });
 
 describe('a change of API keys by another process', () => {
-  it('is visible immediately if a key was created', async () => {
+  it('a change of API keys by another process is visible immediately if a key was created', async () => {
     const other = makeRing(keysElsewhere);
     await ring.areRequired();
     for (const namespace of ['kitchen', 'garden']) {
@@ -174,7 +174,7 @@ describe('a change of API keys by another process', () => {
     }
   });
 
-  it('is visible if a key is created while the keys are being read', async () => {
+  it('a change of API keys by another process is visible if a key is created while the keys are being read', async () => {
     let resume: (() => void) | undefined;
     const slow = makeRing({
       ...keys,
@@ -193,7 +193,7 @@ describe('a change of API keys by another process', () => {
     expect(await checked).toMatchObject({ namespace: 'kitchen' });
   });
 
-  it('is visible after a second if a key was created or revoked', async () => {
+  it('a change of API keys by another process is visible after a second if a key was created or revoked', async () => {
     const other = makeRing(keysElsewhere);
     await ring.areRequired();
     const { key, id } = await other.add({ namespace: 'default', scope: 'read' });
@@ -204,7 +204,7 @@ describe('a change of API keys by another process', () => {
     expect(await ring.check(key)).toBeUndefined();
   });
 
-  it('is loaded in the background before one second has passed', async () => {
+  it('a change of API keys by another process is loaded in the background before one second has passed', async () => {
     const other = makeRing(keysElsewhere);
     const { key, id } = await other.add({ namespace: 'default', scope: 'read' });
     expect(await ring.check(key)).toBeDefined();
@@ -217,7 +217,7 @@ describe('a change of API keys by another process', () => {
 });
 
 describe('many concurrent checks of an unknown API key', () => {
-  it('cause one read of the key store', async () => {
+  it('many concurrent checks of an unknown API key cause one read of the key store', async () => {
     let reads = 0;
     const counted = makeRing({
       ...keys,

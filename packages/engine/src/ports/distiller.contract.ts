@@ -84,16 +84,19 @@ export function expectSound(distilled: Distilled, { sources }: DistilGroup): voi
 export function distillerContract(distiller: () => Distiller): void {
   const { signal } = new AbortController();
 
-  it('has a name and states it in its results', async () => {
+  it('a distiller has a name and states the name in its results', async () => {
     expect(distiller().name).toMatch(/\S/);
     const { by } = await distiller().distil(getGroup('Ada likes tea.'), signal);
     expect(by).toBe(distiller().name);
   });
 
   describe('returns a non-empty text within the limits, and only sources of the group, for', () => {
-    it.each(Object.entries(GROUPS))('%s', async (_, group) => {
-      expectSound(await distiller().distil(group, signal), group);
-    });
+    it.each(Object.entries(GROUPS))(
+      'returns a non-empty text within the limits, and only sources of the group, for %s',
+      async (_, group) => {
+        expectSound(await distiller().distil(group, signal), group);
+      },
+    );
   });
 
   it('returns a non-empty text within the limits, and only sources of the group, for any group', async () => {
@@ -106,7 +109,7 @@ export function distillerContract(distiller: () => Distiller): void {
     );
   });
 
-  it('does not modify the group', async () => {
+  it('a distiller does not modify the group', async () => {
     const group = getGroup('Ada likes tea.', 'Bo likes coffee.');
     await distiller().distil(group, signal);
     expect(group).toEqual(getGroup('Ada likes tea.', 'Bo likes coffee.'));

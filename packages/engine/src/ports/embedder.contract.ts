@@ -35,13 +35,13 @@ export function embedderContract(open: () => Promise<Embedder>): () => Embedder 
   });
   afterAll(() => embedder.close());
 
-  it('has a model id, a vector length and a maximum batch size', () => {
+  it('an embedder has a model id, a vector length and a maximum batch size', () => {
     expect(embedder.modelId).toMatch(/\S/);
     expect(embedder.dimensions).toBeGreaterThan(0);
     expect(embedder.maxBatchSize).toBeGreaterThan(0);
   });
 
-  it('has the same model id each time it is opened', async () => {
+  it('an embedder has the same model id each time it is opened', async () => {
     const another = await open();
     expect(another.modelId).toBe(embedder.modelId);
     await another.close();

@@ -22,7 +22,7 @@ export function keyStoreContract(tested: TestedStorage): void {
   const getKeys = async () => (await tested.keys.read())?.keys;
 
   describe('a key store', () => {
-    it('has no keys at first, and imports the number of changes of a store without keys', async () => {
+    it('a key store has no keys at first, and imports the number of changes of a store without keys', async () => {
       await tested.openNew();
       expect(await tested.keys.read()).toEqual({ keys: [], changes: 0, isLoopbackOpen: true });
       await tested.keys.importAll({ keys: [], changes: 0, isLoopbackOpen: true });
@@ -68,7 +68,7 @@ export function keyStoreContract(tested: TestedStorage): void {
       expect(await getKeys()).toEqual([key({ revokedAt: 5 }), key({ id: 'two' })]);
     });
 
-    it('does not revoke a key for an unknown id', async () => {
+    it('a key store does not revoke a key for an unknown id', async () => {
       await tested.keys.add(key());
       expect(await tested.keys.revoke('ONE', 5)).toBe(false);
       expect(await getKeys()).toEqual([key()]);

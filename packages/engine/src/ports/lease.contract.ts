@@ -6,7 +6,7 @@ export function leaseContract(tested: TestedStorage): void {
   describe('a lease', () => {
     const MINE = expect.any(Number);
 
-    it('has one holder at a time, and the holder can renew it', async () => {
+    it('a lease has one holder at a time, and the holder can renew it', async () => {
       const { lease } = tested;
       expect(await lease.acquire('job', 'a', NOW, 1000)).toEqual(MINE);
       expect(await lease.acquire('job', 'b', NOW + 999, 1000)).toBeNull();
@@ -15,7 +15,7 @@ export function leaseContract(tested: TestedStorage): void {
       expect(await lease.acquire('other job', 'b', NOW, 1000)).toEqual(MINE);
     });
 
-    it('can be acquired by another holder after it has expired or was released', async () => {
+    it('a lease can be acquired by another holder after it has expired or was released', async () => {
       const { lease } = tested;
       await lease.acquire('job', 'a', NOW, 1000);
       expect(await lease.acquire('job', 'b', NOW + 1000, 1000)).toEqual(MINE);
@@ -25,7 +25,7 @@ export function leaseContract(tested: TestedStorage): void {
       expect(await lease.acquire('job', 'c', NOW + 1001, 1000)).toEqual(MINE);
     });
 
-    it('can be acquired by another holder after the clock was set far back', async () => {
+    it('a lease can be acquired by another holder after the clock was set far back', async () => {
       const { lease } = tested;
       await lease.acquire('job', 'a', NOW + 1e9, 1000);
       expect(await lease.acquire('job', 'b', NOW, 1000)).toEqual(MINE);

@@ -16,13 +16,13 @@ export function redactorContract(redactor: Redactor): void {
   const markers = /\[redacted:[a-z]+(?:-[a-z]+)*\]/g;
 
   describe.each(SECRETS)('$row', ({ secret }) => {
-    it('is replaced at every occurrence by a marker with its kind', () => {
+    it('a secret is replaced at every occurrence by a marker with its kind', () => {
       const { text, kinds } = redactor.redact(`${secret} and ${secret}`);
       expect(text).toBe(`[redacted:${kinds[0]}] and [redacted:${kinds[1]}]`);
       expect(kinds).toHaveLength(2);
     });
 
-    it('is replaced without changing a byte of the surrounding text', () => {
+    it('a secret is replaced without changing a byte of the surrounding text', () => {
       const word = fc.string({ unit: 'binary' }).filter((text) => redactor.redact(text).kinds.length === 0);
       const separators = fc.constantFrom(' ', '\n', '"', '，', '。', '🎉 ', '\t', ')', '\u2028');
       fc.assert(
@@ -42,13 +42,13 @@ export function redactorContract(redactor: Redactor): void {
     expect(kinds[0]).not.toBe(kinds[1]);
   });
 
-  it('does not change a text without secrets', () => {
+  it('a redactor does not change a text without secrets', () => {
     for (const text of ['', ' ', 'She keeps bees on the roof.', '明日は雨が降るそうです。', '🎉\r\n\0']) {
       expect(redactor.redact(text)).toEqual({ text, kinds: [] });
     }
   });
 
-  it('does not change a text that was already redacted', () => {
+  it('a redactor does not change a text that was already redacted', () => {
     const parts = ['password=', 'token: ', 'Bearer ', '"', "'", ' ', 'https://u:', '@h', 'Tr0ub4dor&3'];
     const text = fc.array(fc.constantFrom(GITHUB_TOKEN, CARD, ...parts)).map((some) => some.join(''));
     fc.assert(

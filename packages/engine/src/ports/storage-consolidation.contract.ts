@@ -90,13 +90,13 @@ export function consolidationStorageContract(tested: TestedStorage): void {
       ['in another case', { content: 'Same text' }],
       ['that expire at another time', { expiresAt: NOW * 2 }],
       ['of another namespace', { namespace: 'other' }],
-    ])('does not merge memories %s', async (_name, fields) => {
+    ])('consolidation does not merge memories %s', async (_name, fields) => {
       await storeMemory({ content: 'same text' });
       await storeMemory({ content: 'same text', ...fields });
       expect(await mergeDuplicates(10)).toEqual({ count: 0, more: false });
     });
 
-    it('does not merge a duplicate if the oldest memory would have too many tags', async () => {
+    it('consolidation does not merge a duplicate if the oldest memory would have too many tags', async () => {
       const many = Array.from({ length: 64 }, (_, i) => `tag ${i}`);
       const oldest = await storeMemory({ content: 'same text', tags: many });
       const other = await storeMemory({ content: 'same text', tags: ['special'] });
@@ -106,13 +106,13 @@ export function consolidationStorageContract(tested: TestedStorage): void {
       expect(await findOrdinals('same', { tags: ['tag 4'] })).toEqual([oldest.ordinal]);
     });
 
-    it('does not merge a memory with the memory that it supersedes', async () => {
+    it('consolidation does not merge a memory with the memory that it supersedes', async () => {
       const old = await storeMemory({ content: 'same text' });
       await storeMemory({ content: 'same text', supersedes: old.id });
       expect((await mergeDuplicates(10)).count).toBe(0);
     });
 
-    it('does not merge memories that differ in source or metadata', async () => {
+    it('consolidation does not merge memories that differ in source or metadata', async () => {
       const stored = [
         await storeMemory({ content: 'x' }),
         await storeMemory({ content: 'x', source: 'mail' }),
@@ -148,7 +148,7 @@ export function consolidationStorageContract(tested: TestedStorage): void {
       expect(step.more).toBe(true);
     });
 
-    it('does not merge tags beyond the maximum number of tags that a client can set', async () => {
+    it('consolidation does not merge tags beyond the maximum number of tags that a client can set', async () => {
       const tags = (from: number) => Array.from({ length: 64 }, (_, i) => `tag ${from + i}`);
       const first = await storeMemory({ content: 'x', tags: tags(0) });
       await storeMemory({ content: 'x', tags: tags(64) });
@@ -245,7 +245,7 @@ export function consolidationStorageContract(tested: TestedStorage): void {
   });
 
   describe('a hidden duplicate', () => {
-    it('is forgotten together with the visible memory, and the forget returns its id', async () => {
+    it('a hidden duplicate is forgotten together with the visible memory, and the forget returns its id', async () => {
       const [visible = '', ...hidden] = await merged('x', 'x', 'x');
       const forgotten = await tested.storage.forget('default', visible);
       expect(forgotten).toMatchObject({ outcome: 'forgotten', alsoForgotten: hidden, remainingDuplicates: [] });
@@ -253,7 +253,7 @@ export function consolidationStorageContract(tested: TestedStorage): void {
       expect(await countTiers()).toEqual([0, 0, 0]);
     });
 
-    it('can be forgotten alone, and the forget returns the ids of the remaining duplicates', async () => {
+    it('a hidden duplicate can be forgotten alone, and the forget returns the ids of the remaining duplicates', async () => {
       const [visible = '', second = '', third = ''] = await merged('x', 'x', 'x');
       const forgotten = await tested.storage.forget('default', second);
       expect(forgotten).toMatchObject({ alsoForgotten: [], remainingDuplicates: [visible, third] });

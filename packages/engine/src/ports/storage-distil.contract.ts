@@ -111,7 +111,7 @@ export function distilStorageContract(tested: TestedStorage): void {
   const getIds = (memories: readonly NewMemory[]) => memories.map(({ id }) => id);
 
   describe('distillation candidates', () => {
-    it('are returned with their neighbors, the cosines and the numbers of shared rare words', async () => {
+    it('distillation candidates are returned with their neighbors, the cosines and the numbers of shared rare words', async () => {
       const [first, second] = (await storeAll(CATS.slice(0, 2))) as [StoredMemory, StoredMemory];
       const far = await storeMemory('Taxes are due.', 40);
       const found = (await candidates()).candidates;
@@ -127,13 +127,13 @@ export function distilStorageContract(tested: TestedStorage): void {
     it.each([
       ['do not share the name before a colon as a rare word in a session', 's', 0],
       ['share the name before a colon as a rare word outside of a session', DEFAULTS.sessionId, 1],
-    ])('%s', async (_, sessionId, shared) => {
+    ])('distillation candidates %s', async (_, sessionId, shared) => {
       for (const said of ['Ben: The rent went up.', 'Ben: Jazz is fun.']) await storeMemory(said, 1, { sessionId });
       const [first] = (await candidates()).candidates;
       expect(first?.neighbors.map(({ sharedRareWords }) => sharedRareWords)).toEqual([shared]);
     });
 
-    it('are returned in batches', async () => {
+    it('distillation candidates are returned in batches', async () => {
       const stored = await storeAll(CATS);
       const first = await candidates(NOW * 2, 2);
       expect(getOrdinals(first.candidates)).toEqual(getOrdinals(stored.slice(0, 2)));
@@ -143,7 +143,7 @@ export function distilStorageContract(tested: TestedStorage): void {
       expect(second.next).toBeUndefined();
     });
 
-    it('are only memories that are old enough to be promoted and have vectors', async () => {
+    it('distillation candidates are only memories that are old enough to be promoted and have vectors', async () => {
       const [old, young] = [await storeMemory('old', 1), await storeMemory('young', 1)];
       await tested.storage.store({ ...young, id: 'without vectors', storedAt: NOW });
       const found = (await candidates(old.storedAt)).candidates;
@@ -151,7 +151,7 @@ export function distilStorageContract(tested: TestedStorage): void {
       expect(found[0]?.neighbors).toEqual([]);
     });
 
-    it('are pending again if their text changes, until they are forgotten', async () => {
+    it('distillation candidates are pending again if their text changes, until they are forgotten', async () => {
       const [first, second, third] = (await storeAll(CATS)) as [StoredMemory, StoredMemory, StoredMemory];
       await inRun((run) => tested.storage.dropCandidates(run, [first, second, third]));
       expect(await waiting()).toEqual([]);
@@ -162,7 +162,7 @@ export function distilStorageContract(tested: TestedStorage): void {
       expect(await waiting()).toEqual([]);
     });
 
-    it('are pending again if their successor is forgotten', async () => {
+    it('distillation candidates are pending again if their successor is forgotten', async () => {
       const [corrected] = (await storeAll([CATS[0] ?? ''])) as [StoredMemory];
       const successor = await storeMemory('The cat Mimi is awake.', 1, { supersedes: corrected.id });
       await inRun((run) => tested.storage.dropCandidates(run, [corrected, successor]));
@@ -171,14 +171,14 @@ export function distilStorageContract(tested: TestedStorage): void {
       expect(await waiting()).toEqual([corrected.ordinal]);
     });
 
-    it('remain pending if they were changed after they were read', async () => {
+    it('distillation candidates remain pending if they were changed after they were read', async () => {
       const stored = await storeMemory('text', 1);
       await tested.storage.update({ namespace: 'default', id: stored.id, at: NOW, importance: 1 });
       await inRun((run) => tested.storage.dropCandidates(run, [stored]));
       expect(await waiting()).toEqual([stored.ordinal]);
     });
 
-    it('have no neighbors that expire, are superseded or are semantic memories', async () => {
+    it('distillation candidates have no neighbors that expire, are superseded or are semantic memories', async () => {
       const stored = await storeAll(CATS);
       await storeMemory('The cat Mimi visits for a day.', 1, { expiresAt: NOW * 2 });
       const wrong = await storeMemory('The cat Mimi is a dog.', 1);
@@ -208,7 +208,7 @@ export function distilStorageContract(tested: TestedStorage): void {
       await inRun((run) => tested.storage.dropCandidates(run, memories));
     };
 
-    it('are queued again once, in batches, newest first, but not sources and memories that expire', async () => {
+    it('memories that earlier distilling rules passed over are queued again once, in batches, newest first, but not sources and memories that expire', async () => {
       const sources = await storeAll(CATS);
       await distil(sources, 'Mimi is a cat.');
       const expiring = await storeMemory('The cat Mimi visits for a day.', 1, { expiresAt: NOW * 2 });
@@ -225,7 +225,7 @@ export function distilStorageContract(tested: TestedStorage): void {
   });
 
   describe('the rare words of a memory', () => {
-    it('are rare among the memories of its owner, however often another user writes the words', async () => {
+    it('the rare words of a memory are rare among the memories of its owner, however often another user writes the words', async () => {
       await storeAll(CATS, { userId: 'ann' });
       await storeTogether(
         20,
@@ -268,7 +268,7 @@ export function distilStorageContract(tested: TestedStorage): void {
       return storeTogether(DAYS - 1, getFields, (day) => vector(63, day));
     }
 
-    it('does not depend on the memories of other users', async () => {
+    it('the background cosine of an owner does not depend on the memories of other users', async () => {
       await storeConversation('ann');
       await storeDailyNotes('ben', () => 'All is well.');
       await storeDailyNotes('', (day) => `Day ${day} went well.`);
@@ -289,14 +289,14 @@ export function distilStorageContract(tested: TestedStorage): void {
       expect(await background('ann')).toBeCloseTo(COSINE, 1);
     });
 
-    it('is that of unrelated texts if the owner has few texts', async () => {
+    it('the background cosine of an owner is that of unrelated texts if the owner has few texts', async () => {
       await storeTogether(15, (i) => ({ content: `Fact ${i}.` }), getTurnVector);
       expect(await background('')).toBe(0.1);
     });
   });
 
   describe('a semantic memory', () => {
-    it('has the common tags and the maximum importance of its sources, and is pending for vectors', async () => {
+    it('a semantic memory has the common tags and the maximum importance of its sources, and is pending for vectors', async () => {
       const stored = [
         await storeMemory('one', 1, { tags: ['a', 'b'], importance: 0.2 }),
         await storeMemory('two', 1, { tags: ['b', 'c'], importance: 0.8 }),
@@ -322,7 +322,7 @@ export function distilStorageContract(tested: TestedStorage): void {
       expect((await tested.storage.memory('default', stored[0]?.id ?? '', NOW))?.derivedFrom).toEqual([]);
     });
 
-    it('is not created if a source was changed or forgotten, expires, or already has a semantic memory', async () => {
+    it('a semantic memory is not created if a source was changed or forgotten, expires, or already has a semantic memory', async () => {
       const stored = await storeAll([...CATS, 'Mimi was sold.', 'Mimi stays for a day.']);
       const [a, b, c, d, e] = stored as [StoredMemory, StoredMemory, StoredMemory, StoredMemory, StoredMemory];
       await tested.storage.update({ namespace: 'default', id: c.id, at: NOW, importance: 1 });
@@ -344,7 +344,7 @@ export function distilStorageContract(tested: TestedStorage): void {
       expect((await tested.storage.memories('default', { tier: 'semantic' }, ALL, NOW)).total).toBe(1);
     });
 
-    it('is found together with its sources, even if only the semantic memory matches the query', async () => {
+    it('a semantic memory is found together with its sources, even if only the semantic memory matches the query', async () => {
       const stored = await storeAll(['alpha', 'beta', 'gamma']);
       for (let i = 0; i < 5; i++) await storeMemory('delta delta delta', 2);
       const ordinal = await distil(stored, 'delta delta delta delta');
@@ -356,7 +356,7 @@ export function distilStorageContract(tested: TestedStorage): void {
       expect((await search('delta', { tier: 'semantic' }, 1)).candidateCount).toBe(1);
     });
 
-    it('is found together with its sources, even if the query matches 50 semantic memories', async () => {
+    it('a semantic memory is found together with its sources, even if the query matches 50 semantic memories', async () => {
       const [groups, size] = [50, 12];
       const sources: MemoryVersion[][] = [];
       for (let i = 0; i < groups; i++) {
@@ -373,7 +373,7 @@ export function distilStorageContract(tested: TestedStorage): void {
       expect((await tested.storage.search(asked)).candidateCount).toBe(groups * (1 + size));
     });
 
-    it('can get a new text and new sources unless a client has changed it', async () => {
+    it('a semantic memory can get a new text and new sources unless a client has changed it', async () => {
       const [a, b, c] = (await storeAll(CATS)) as [StoredMemory, StoredMemory, StoredMemory];
       const ordinal = await distil([a, b], 'old');
       const change = { semantic: ordinal, content: 'new', sources: [a, c], at: NOW + 5 };
@@ -399,7 +399,7 @@ export function distilStorageContract(tested: TestedStorage): void {
       expect(memories).toEqual([{ ordinal, revision: 2, content: 'new' }]);
     });
 
-    it('is embedded after texts of clients, in smaller batches', async () => {
+    it('a semantic memory is embedded after texts of clients, in smaller batches', async () => {
       const [a, b, c, d] = (await storeAll([...CATS, 'Mimi was sold.', 'Mimi came back.'])) as [
         StoredMemory,
         StoredMemory,
@@ -420,7 +420,7 @@ export function distilStorageContract(tested: TestedStorage): void {
       expect(memories.map(({ ordinal }) => ordinal)).not.toContain(second);
     });
 
-    it('has the older duplicate as its source after a source is merged into that duplicate', async () => {
+    it('a semantic memory has the older duplicate as its source after a source is merged into that duplicate', async () => {
       const stored = await storeAll(CATS);
       await distil(stored, 'Mimi is a cat.');
       const older = await storeMemory(CATS[0] ?? '', 1, { createdAt: NOW - 5 });
@@ -440,7 +440,7 @@ export function distilStorageContract(tested: TestedStorage): void {
         await all(() => tested.storage.clearArchive(run, NOW, 10));
       });
 
-    it('is deleted if the sources get an expiry or are deleted from the archive', async () => {
+    it('a semantic memory that loses all its sources is deleted if the sources get an expiry or are deleted from the archive', async () => {
       const sources = await storeAll(CATS);
       await distil(sources, 'Mimi is a cat.');
       await expiring(sources);
@@ -451,7 +451,7 @@ export function distilStorageContract(tested: TestedStorage): void {
       expect(await semantic('another')).toBeUndefined();
     });
 
-    it('is retained if a client has written its text, but its distilled texts are deleted', async () => {
+    it('a semantic memory that loses all its sources is retained if a client has written its text, but its distilled texts are deleted', async () => {
       const sources = await storeAll(CATS);
       await distil(sources, 'Mimi is a cat.');
       await tested.storage.update({ namespace: 'default', id: 'semantic', at: NOW, content: 'mine' });
@@ -547,7 +547,7 @@ export function distilStorageContract(tested: TestedStorage): void {
       expect(await tested.storage.forgetMany('default', { tag: 'cat' })).toMatchObject({ count: 4 });
     });
 
-    it('is possible in one bulk forget with a duplicate, a successor and a semantic memory', async () => {
+    it('forgetting a source of a semantic memory is possible in one bulk forget with a duplicate, a successor and a semantic memory', async () => {
       const [a, b, c] = (await storeAll(CATS, { tags: ['cat'] })) as [StoredMemory, StoredMemory, StoredMemory];
       const [d] = (await storeAll(['Mimi is a cat.'])) as [StoredMemory];
       await storeMemory(CATS[0] ?? '', 1, { createdAt: NOW + 5 });
@@ -564,7 +564,7 @@ export function distilStorageContract(tested: TestedStorage): void {
   });
 
   describe('a distillation group', () => {
-    it('is closed after its semantic memory is forgotten, until the text of a source changes', async () => {
+    it('a distillation group is closed after its semantic memory is forgotten, until the text of a source changes', async () => {
       const stored = await storeAll(CATS);
       await distil(stored, 'Mimi is a cat.');
       await tested.storage.forget('default', 'semantic');
@@ -584,7 +584,7 @@ export function distilStorageContract(tested: TestedStorage): void {
   });
 
   describe('a source of a distillation group', () => {
-    it('is read without leading white space', async () => {
+    it('a source of a distillation group is read without leading white space', async () => {
       const [a] = (await storeAll([CATS[0] ?? ''])) as [StoredMemory];
       const content = `${' \n\u3000'.repeat(30_000)}The cat Mimi wakes.`;
       await tested.storage.update({ namespace: 'default', id: a.id, at: NOW, content });
@@ -647,7 +647,7 @@ export function distilStorageContract(tested: TestedStorage): void {
       expect(await semantic('two')).toMatchObject({ content: 'Mimi is old.' });
     });
 
-    it('does not restore the words of a source that was forgotten after the run', async () => {
+    it('undoing a distillation run does not restore the words of a source that was forgotten after the run', async () => {
       const [a, b, c] = (await storeAll(CATS)) as [StoredMemory, StoredMemory, StoredMemory];
       const ordinal = await distil([a, b, c], CATS.join('\n'));
       const change = { semantic: ordinal, content: 'new', sources: [a, b, c], at: NOW };
@@ -694,7 +694,7 @@ export function distilStorageContract(tested: TestedStorage): void {
       expect(await semantic()).toMatchObject({ derivedFrom: [b.id, c.id] });
     });
 
-    it('is rejected if a client has changed the semantic memory', async () => {
+    it('undoing a distillation run is rejected if a client has changed the semantic memory', async () => {
       await distil(await storeAll(CATS), 'Mimi is a cat.');
       const sources = await storeAll(['Mimi runs.', 'Mimi jumps.']);
       await tested.storage.update({ namespace: 'default', id: 'semantic', at: NOW, content: 'mine' });

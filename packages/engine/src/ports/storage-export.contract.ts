@@ -122,7 +122,7 @@ export function exportStorageContract(open: () => Promise<StorageUnderTest>): vo
   });
 
   describe('an export', () => {
-    it('can be imported in one or two parts, and the imported data is exported with the same bytes', async () => {
+    it('an export can be imported in one or two parts, and the imported data is exported with the same bytes', async () => {
       await fc.assert(
         fc.asyncProperty(deeds, fc.option(fc.double({ min: 0, max: 1, noNaN: true })), async (steps, part) => {
           await newLife().happen(database, steps);
@@ -186,12 +186,12 @@ export function exportStorageContract(open: () => Promise<StorageUnderTest>): vo
       expect(await exported(database)).toEqual(lines);
     });
 
-    it('is not created if the signal is aborted', async () => {
+    it('an export is not created if the signal is aborted', async () => {
       const exporting = database.storage.exportRecords('default', {}, AbortSignal.abort());
       await expect(exporting).rejects.toThrow(/abort|was given up|closed/i);
     });
 
-    it('is a snapshot that later writes do not change', async () => {
+    it('an export is a snapshot that later writes do not change', async () => {
       await storeSome();
       const { storage } = database;
       const before = await exported(database);
@@ -220,7 +220,7 @@ export function exportStorageContract(open: () => Promise<StorageUnderTest>): vo
       expect(await exported(other)).toEqual(lines);
     });
 
-    it('does not overwrite the access count of an existing memory', async () => {
+    it('an import does not overwrite the access count of an existing memory', async () => {
       await storeSome();
       const lines = await exported(database);
       await imported(other, lines);
@@ -421,7 +421,7 @@ export function exportStorageContract(open: () => Promise<StorageUnderTest>): vo
     });
 
     it.each(['', '{}', '{"format":"sqlite","version":1}', '{"format":"memoryd","version":2}', JSON.stringify(GOLDEN)])(
-      'is rejected if the first line is %j',
+      'an import is rejected if the first line is %j',
       async (first) => {
         const importing = imported(other, [first, JSON.stringify(GOLDEN)]);
         await expect(importing).rejects.toMatchObject({ code: 'INVALID_REQUEST' });
@@ -429,7 +429,7 @@ export function exportStorageContract(open: () => Promise<StorageUnderTest>): vo
       },
     );
 
-    it('is rejected without a header, and accepted with only a header', async () => {
+    it('an import is rejected without a header, and accepted with only a header', async () => {
       await expect(imported(other, [])).rejects.toMatchObject({ code: 'INVALID_REQUEST' });
       expect(await imported(other, [header(0)])).toMatchObject({ imported_count: 0, refused_count: 0 });
     });

@@ -89,7 +89,7 @@ export function listStorageContract(tested: TestedStorage): void {
     const getRows = async (now: number, filter: MemoryFilter = {}) =>
       (await readSessions('default', filter, now)).sessions;
 
-    it('skip expired memories, and sessions whose memories have all expired', async () => {
+    it('the sessions of a namespace skip expired memories, and sessions whose memories have all expired', async () => {
       for (let i = 0; i < 5; i++) await storeMemory({ sessionId: `gone ${i}`, expiresAt: NOW + 100 });
       for (const [createdAt, expiresAt] of [
         [NOW, NOW + 100],
@@ -127,7 +127,7 @@ export function listStorageContract(tested: TestedStorage): void {
   });
 
   describe('the users of a namespace', () => {
-    it('include users with only evicted memories, and no users without memories', async () => {
+    it('the users of a namespace include users with only evicted memories, and no users without memories', async () => {
       const evicted = await storeMemory({ userId: 'ann', storedAt: NOW + 5 });
       const forgotten = await storeMemory({ userId: 'ben', storedAt: NOW });
       const run = await beginRun();
@@ -143,7 +143,7 @@ export function listStorageContract(tested: TestedStorage): void {
       expect((await tested.storage.users('default', { limit: 5 }, NOW)).total).toBe(2);
     });
 
-    it('are counted once, in a session of another user and in a session whose memories were evicted', async () => {
+    it('the users of a namespace are counted once, in a session of another user and in a session whose memories were evicted', async () => {
       for (const userId of ['ann', 'ben', 'ann']) await storeMemory({ userId, sessionId: 's' });
       const evicted = await storeMemory({ userId: 'cem', sessionId: 's' });
       const run = await beginRun();
@@ -155,7 +155,7 @@ export function listStorageContract(tested: TestedStorage): void {
       expect(await tested.storage.integrity()).toEqual([]);
     });
 
-    it('keep the time of the last store after that memory is forgotten, until their last memory is forgotten', async () => {
+    it('the users of a namespace keep the time of the last store after that memory is forgotten, until their last memory is forgotten', async () => {
       const getLastStored = async () =>
         (await tested.storage.users('default', { limit: 5 }, NOW)).items.map((user) => user.lastStoredAt);
       const { id } = await storeMemory({ userId: 'ann', storedAt: NOW });

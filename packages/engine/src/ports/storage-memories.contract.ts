@@ -241,7 +241,7 @@ export function memoryStorageContract(tested: TestedStorage): void {
       expect(revisions).toEqual([...new Set(revisions)].sort((a, b) => a - b));
     });
 
-    it('is returned page by page, with each text once and no empty page', async () => {
+    it('text history is returned page by page, with each text once and no empty page', async () => {
       const { id, storedAt } = await storeMemory({ content: 'text 0' });
       for (const n of [1, 2, 3, 4]) await change(id, storedAt + n, `text ${n}`);
       const whole = (await tested.storage.history('default', id, every, NOW + 1e6))?.items;
@@ -296,7 +296,7 @@ export function memoryStorageContract(tested: TestedStorage): void {
       });
     });
 
-    it('is undefined for an unknown, expired, evicted or forgotten memory and for a memory of another namespace', async () => {
+    it('text history is undefined for an unknown, expired, evicted or forgotten memory and for a memory of another namespace', async () => {
       const expired = await storeMemory({ expiresAt: NOW + 5 });
       const evicted = await storeMemory();
       await tested.storage.evictExcess(await beginRun(), 'working', [evicted.ordinal], NOW);
@@ -310,7 +310,7 @@ export function memoryStorageContract(tested: TestedStorage): void {
       }
     });
 
-    it('of the visible memory does not contain the texts of a merged duplicate', async () => {
+    it('text history of the visible memory does not contain the texts of a merged duplicate', async () => {
       const survivor = await storeMemory({ content: 'same' });
       const duplicate = await storeMemory({ content: 'other' });
       await change(duplicate.id, duplicate.storedAt + 1, 'same');
@@ -353,7 +353,7 @@ export function memoryStorageContract(tested: TestedStorage): void {
       expect(await tested.storage.forget('default', stored.id)).toMatchObject({ outcome: 'forgotten' });
     });
 
-    it('does not free the ordinal of a forgotten memory for a later memory', async () => {
+    it('forgetting memories does not free the ordinal of a forgotten memory for a later memory', async () => {
       const last = await storeMemory();
       await tested.storage.forget('default', last.id);
       expect((await storeMemory()).ordinal).toBeGreaterThan(last.ordinal);
@@ -588,7 +588,7 @@ export function memoryStorageContract(tested: TestedStorage): void {
       expect(await findOrdinals('owl', filter)).toEqual([passes.ordinal]);
     });
 
-    it('isolates namespaces', async () => {
+    it('reading memories and sessions isolates namespaces', async () => {
       await storeMemory({ namespace: 'other', content: 'secret', sessionId: 's' });
       expect(await findOrdinals('secret')).toEqual([]);
       expect((await tested.storage.memories('default', {}, ALL, NOW)).total).toBe(0);

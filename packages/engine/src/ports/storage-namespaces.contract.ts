@@ -57,7 +57,7 @@ export function namespaceStorageContract(tested: TestedStorage): void {
     (await tested.storage.usage(NOW)).find((namespace) => namespace.name === name)?.used;
 
   describe('the usage of a namespace', () => {
-    it('is the number of its memories and the bytes of their texts', async () => {
+    it('the usage of a namespace is the number of its memories and the bytes of their texts', async () => {
       await storeMemory({ content: 'four' });
       await storeMemory({ content: 'für 文 😀' });
       await storeMemory({ namespace: 'b', content: 'other' });
@@ -183,7 +183,7 @@ export function namespaceStorageContract(tested: TestedStorage): void {
       expect(await usedBy('a')).toEqual({ memories: 3, bytes: 10 });
     });
 
-    it('of a user is counted per user in a batch, and a memory that it refuses takes no room of the namespace', async () => {
+    it('a quota of a user is counted per user in a batch, and a memory that it refuses takes no room of the namespace', async () => {
       await tested.storage.setQuota('a', { memories: 4, bytes: 12 });
       await tested.storage.setUserQuota('a', 'ann', { memories: 2, bytes: 6 });
       const batch = [
@@ -214,7 +214,7 @@ export function namespaceStorageContract(tested: TestedStorage): void {
       expect(await tested.storage.store(nextMemory({ idempotency }))).toEqual({ outcome: 'repeated', id });
     });
 
-    it('does not affect existing memories, and applies immediately after a change', async () => {
+    it('a quota does not affect existing memories, and applies immediately after a change', async () => {
       await storeMemory();
       await storeMemory();
       await tested.storage.setQuota('a', { memories: 1, bytes: null });
@@ -226,7 +226,7 @@ export function namespaceStorageContract(tested: TestedStorage): void {
       await storeMemory();
     });
 
-    it('is never exceeded by any sequence of stores, changes and forgets', async () => {
+    it('a quota is never exceeded by any sequence of stores, changes and forgets', async () => {
       const text = fc.stringMatching(/^[a-c文]{1,6}$/);
       const pick = fc.nat(20);
       const step = fc.oneof(
@@ -269,7 +269,7 @@ export function namespaceStorageContract(tested: TestedStorage): void {
   });
 
   describe('the usage of all namespaces', () => {
-    it('is listed by name, with the quota and the number of unrevoked keys of each namespace', async () => {
+    it('the usage of all namespaces is listed by name, with the quota and the number of unrevoked keys of each namespace', async () => {
       await storeMemory({ namespace: 'b', content: 'text' });
       await tested.storage.setQuota('a', { memories: 5, bytes: 0 });
       const key = {
@@ -296,7 +296,7 @@ export function namespaceStorageContract(tested: TestedStorage): void {
       ]);
     });
 
-    it('has totals of memories and bytes, and the time of the last consolidation', async () => {
+    it('the usage of all namespaces has totals of memories and bytes, and the time of the last consolidation', async () => {
       await storeMemory({ content: 'abc' });
       await storeMemory({ namespace: 'b', content: 'de' });
       await storeMemory({ namespace: 'b', content: 'gone', expiresAt: NOW });
@@ -323,7 +323,7 @@ export function namespaceStorageContract(tested: TestedStorage): void {
       expect(await tested.storage.beginMigration('elsewhere')).toBe(true);
     });
 
-    it('does not begin again after it has ended', async () => {
+    it('a migration from another database does not begin again after it has ended', async () => {
       await tested.storage.beginMigration('elsewhere');
       await storeMemory();
       expect(await tested.storage.isMigrating()).toBe(true);
@@ -352,13 +352,13 @@ export function namespaceStorageContract(tested: TestedStorage): void {
             revokedAt: null,
           }),
       ],
-    ])('does not begin in a database that already has %s', async (_what, addData) => {
+    ])('a migration from another database does not begin in a database that already has %s', async (_what, addData) => {
       await addData();
       expect(await tested.storage.beginMigration('elsewhere')).toBe(false);
       expect(await tested.storage.beginMigration('elsewhere')).toBe(false);
     });
 
-    it('does not begin in a database with data of another migration', async () => {
+    it('a migration from another database does not begin in a database with data of another migration', async () => {
       await tested.storage.beginMigration('elsewhere');
       expect(await tested.storage.beginMigration('another')).toBe(true);
       await storeMemory();

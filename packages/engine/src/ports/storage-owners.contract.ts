@@ -36,30 +36,38 @@ export function ownerStorageContract(tested: TestedStorage): void {
       ['one agent for one user', { userIds: ['ann'], agentIds: ['cook'] }, ['ann cook']],
       ['an unknown user', { userIds: ['nobody'] }, []],
       ['no filter', {}, ['ann', 'ann cook', 'ben', 'ben guide', 'cook', 'shared']],
-    ])('are listed, found, counted, exported and read by id with the filter: %s', async (_who, of, expected) => {
-      const owners = { ann: ['ann', ''], 'ann cook': ['ann', 'cook'], ben: ['ben', ''], 'ben guide': ['ben', 'guide'] };
-      const shared = { cook: ['', 'cook'], shared: ['', ''] };
-      for (const [id, [userId = '', agentId = '']] of Object.entries({ ...owners, ...shared })) {
-        await storeMemory({ id, userId, agentId, content: 'the same red heron', tags: ['t'] });
-      }
-      const { items, total } = await tested.storage.memories('default', of, ALL, NOW * 2);
-      expect([getIds(items).sort(), total]).toEqual([expected, expected.length]);
-      const ordinals = items.map(({ ordinal }) => ordinal).sort((a, b) => a - b);
-      expect(await findOrdinals('red heron', of)).toEqual(ordinals);
-      expect(await findOrdinals('red heron', { ...of, tags: ['t'] })).toEqual(ordinals);
-      expect((await tested.storage.stats('default', NOW * 2, of)).working_count).toBe(expected.length);
-      expect(getIds(memoriesIn(await getRecords(of))).sort()).toEqual(expected);
-      const transcript = await tested.storage.session('default', 'default', ALL, NOW * 2, of);
-      expect([getIds(transcript.items).sort(), transcript.total]).toEqual([expected, expected.length]);
-      for (const id of [...Object.keys(owners), ...Object.keys(shared)]) {
-        const matches = expected.includes(id);
-        expect((await tested.storage.memory('default', id, NOW * 2, of)) !== undefined).toBe(matches);
-        expect((await tested.storage.history('default', id, ALL, NOW * 2, of)) !== undefined).toBe(matches);
-        expect((await tested.storage.textAt('default', id, NOW * 2, NOW * 2, of)) !== undefined).toBe(matches);
-      }
-    });
+    ])(
+      'memories of users and agents are listed, found, counted, exported and read by id with the filter: %s',
+      async (_who, of, expected) => {
+        const owners = {
+          ann: ['ann', ''],
+          'ann cook': ['ann', 'cook'],
+          ben: ['ben', ''],
+          'ben guide': ['ben', 'guide'],
+        };
+        const shared = { cook: ['', 'cook'], shared: ['', ''] };
+        for (const [id, [userId = '', agentId = '']] of Object.entries({ ...owners, ...shared })) {
+          await storeMemory({ id, userId, agentId, content: 'the same red heron', tags: ['t'] });
+        }
+        const { items, total } = await tested.storage.memories('default', of, ALL, NOW * 2);
+        expect([getIds(items).sort(), total]).toEqual([expected, expected.length]);
+        const ordinals = items.map(({ ordinal }) => ordinal).sort((a, b) => a - b);
+        expect(await findOrdinals('red heron', of)).toEqual(ordinals);
+        expect(await findOrdinals('red heron', { ...of, tags: ['t'] })).toEqual(ordinals);
+        expect((await tested.storage.stats('default', NOW * 2, of)).working_count).toBe(expected.length);
+        expect(getIds(memoriesIn(await getRecords(of))).sort()).toEqual(expected);
+        const transcript = await tested.storage.session('default', 'default', ALL, NOW * 2, of);
+        expect([getIds(transcript.items).sort(), transcript.total]).toEqual([expected, expected.length]);
+        for (const id of [...Object.keys(owners), ...Object.keys(shared)]) {
+          const matches = expected.includes(id);
+          expect((await tested.storage.memory('default', id, NOW * 2, of)) !== undefined).toBe(matches);
+          expect((await tested.storage.history('default', id, ALL, NOW * 2, of)) !== undefined).toBe(matches);
+          expect((await tested.storage.textAt('default', id, NOW * 2, NOW * 2, of)) !== undefined).toBe(matches);
+        }
+      },
+    );
 
-    it('are found by a vector search for their user, even if many memories of another user are nearer', async () => {
+    it('memories of users and agents are found by a vector search for their user, even if many memories of another user are nearer', async () => {
       await tested.storage.useModel(MODEL);
       const others: { ordinal: number }[] = [];
       for (let i = 0; i < 60; i++) others.push(await storeMemory({ ...BEN, content: `something ${i}` }));
@@ -75,7 +83,7 @@ export function ownerStorageContract(tested: TestedStorage): void {
       expect(tested.getAdmitted(signals)).toEqual([near.ordinal, far.ordinal]);
     });
 
-    it('are not returned for another user whose digest in an index is the same', async () => {
+    it('memories of users and agents are not returned for another user whose digest in an index is the same', async () => {
       // The first 48 bits of the SHA-256 of the labels of these users in the namespace `default` are equal.
       const [one, other] = ['user 18172998', 'user 23118972'].map((userId) => ({ userId, content: 'a red heron' }));
       const stored = [await storeMemory({ ...one }), await storeMemory({ ...other })];
@@ -88,7 +96,7 @@ export function ownerStorageContract(tested: TestedStorage): void {
       }
     });
 
-    it('cannot be changed or forgotten by another user or agent', async () => {
+    it('memories of users and agents cannot be changed or forgotten by another user or agent', async () => {
       const { id } = await storeMemory({ ...ANN, content: 'mine' });
       const change = { namespace: 'default', id, at: NOW * 2, content: 'yours' };
       expect(await tested.storage.update({ ...change, of: { userIds: ['ben'] } })).toEqual({ outcome: 'unknown' });
@@ -101,7 +109,7 @@ export function ownerStorageContract(tested: TestedStorage): void {
       expect(forgotten).toMatchObject({ outcome: 'forgotten', owner: ANN });
     });
 
-    it('cannot supersede a memory of another user or agent', async () => {
+    it('memories of users and agents cannot supersede a memory of another user or agent', async () => {
       const { id } = await storeMemory(ANN);
       for (const other of [BEN, { userId: 'ann', agentId: 'cook' }, { userId: '', agentId: '' }]) {
         const outcome = await tested.storage.store(nextMemory({ ...other, supersedes: id }));
@@ -111,7 +119,7 @@ export function ownerStorageContract(tested: TestedStorage): void {
       expect((await tested.storage.memory('default', id, NOW * 2))?.supersededBy).not.toBeNull();
     });
 
-    it('have separate idempotency keys per owner', async () => {
+    it('memories of users and agents have separate idempotency keys per owner', async () => {
       const idempotency = { key: 'k', digest: 'd' };
       const stored = [];
       for (const owner of [ANN, BEN, { userId: 'ann', agentId: 'cook' }])
@@ -176,7 +184,7 @@ export function ownerStorageContract(tested: TestedStorage): void {
       ]);
     });
 
-    it('does not distil, refresh or supersede memories across users or agents', async () => {
+    it('consolidation of memories with users and agents does not distil, refresh or supersede memories across users or agents', async () => {
       const stored = [];
       for (const owner of [ANN, ANN, BEN, { userId: 'ann', agentId: 'cook' }]) stored.push(await storeMemory(owner));
       await tested.promote(NOW * 2, 100);
@@ -225,7 +233,7 @@ export function ownerStorageContract(tested: TestedStorage): void {
   });
 
   describe('the users of a namespace', () => {
-    it('are listed by id, page by page, with their usage', async () => {
+    it('the users of a namespace are listed by id, page by page, with their usage', async () => {
       await storeMemory({ userId: 'b', content: 'four', storedAt: NOW });
       await storeMemory({ userId: 'a', content: 'six ch', storedAt: NOW + 5, expiresAt: NOW + 9 });
       await storeMemory({ userId: 'a', agentId: 'x', content: 'two', storedAt: NOW + 7 });
@@ -255,7 +263,7 @@ export function ownerStorageContract(tested: TestedStorage): void {
       expect(await tested.storage.userQuotas('default')).toEqual([{ userId: 'b', memories: 7, bytes: null }]);
     });
 
-    it('have separate quotas, in addition to the quota of the namespace', async () => {
+    it('the users of a namespace have separate quotas, in addition to the quota of the namespace', async () => {
       await tested.storage.setUserQuota('default', 'ann', { memories: 1, bytes: 10 });
       await tested.storage.setQuota('default', { memories: 3, bytes: null });
       const { id } = await storeMemory({ ...ANN, content: 'six ch' });

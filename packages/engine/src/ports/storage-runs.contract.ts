@@ -26,7 +26,7 @@ export function runStorageContract(tested: TestedStorage): void {
       });
     });
 
-    it('is resumed after a crash with the same id and counts', async () => {
+    it('a consolidation run is resumed after a crash with the same id and counts', async () => {
       for (let i = 0; i < 3; i++) await storeMemory();
       const left = await beginRun({ id: 'left', at: NOW + 1e6 });
       await tested.storage.promote(left, oldEnough(NOW * 2), 2);
@@ -55,7 +55,7 @@ export function runStorageContract(tested: TestedStorage): void {
       expect(await tested.storage.promote(one, oldEnough(NOW * 2), 10)).toEqual({ count: 1, more: false });
     });
 
-    it('can no longer write after another process has acquired the lease', async () => {
+    it('a consolidation run can no longer write after another process has acquired the lease', async () => {
       await storeMemory({ content: 'x', expiresAt: NOW });
       await storeMemory({ content: 'x', expiresAt: NOW });
       const slow = await beginRun();
@@ -101,7 +101,7 @@ export function runStorageContract(tested: TestedStorage): void {
     const getChanges = async ({ namespace, no }: RunRef) =>
       (await tested.storage.changes(namespace, no, ALL)).items.map(({ seq, ...rest }) => rest);
 
-    it('is listed with its changes, newest run first', async () => {
+    it('a consolidation run is listed with its changes, newest run first', async () => {
       const [survivor, duplicate] = [
         await storeMemory({ content: 'x', tags: ['a'] }),
         await storeMemory({ content: 'x', tags: ['b'] }),
@@ -124,7 +124,7 @@ export function runStorageContract(tested: TestedStorage): void {
       ]);
     });
 
-    it('is listed page by page, and so are its changes', async () => {
+    it('a consolidation run is listed page by page, and so are its changes', async () => {
       for (let i = 0; i < 3; i++) await storeMemory();
       const run = await consolidateOnce('a');
       await consolidateOnce('b');
@@ -138,7 +138,7 @@ export function runStorageContract(tested: TestedStorage): void {
       expect(await tested.storage.changes('other', run.no, ALL)).toEqual({ items: [], total: 0 });
     });
 
-    it('does not list changes to forgotten memories', async () => {
+    it('a consolidation run does not list changes to forgotten memories', async () => {
       const [survivor, duplicate] = [await storeMemory({ content: 'x' }), await storeMemory({ content: 'x' })];
       const run = await consolidateOnce();
       await tested.storage.update({ namespace: 'default', id: duplicate.id, at: NOW, content: 'y' });
@@ -150,7 +150,7 @@ export function runStorageContract(tested: TestedStorage): void {
       expect((await tested.storage.runs('default', ALL)).items[0]?.counts).toMatchObject({ promoted: 2 });
     });
 
-    it('can be undone completely: tiers, duplicates, fields of merged memories, and evictions', async () => {
+    it('a consolidation run can be undone completely: tiers, duplicates, fields of merged memories, and evictions', async () => {
       const survivor = await storeMemory({ content: 'x', tags: ['a', 'shared'], importance: 0.2 });
       const duplicate = await storeMemory({ content: 'x', tags: ['shared', 'b', 'role:Ann'], importance: 0.9 });
       const evicted = await storeMemory({ content: 'gone', expiresAt: NOW + 10 });
@@ -205,7 +205,7 @@ export function runStorageContract(tested: TestedStorage): void {
       });
     });
 
-    it('can only be undone after all newer runs with changes are undone', async () => {
+    it('a consolidation run can only be undone after all newer runs with changes are undone', async () => {
       const older = await storeMemory({ content: 'x', createdAt: NOW + 1 });
       const duplicate = await storeMemory({ content: 'x', createdAt: NOW + 2 });
       const first = await consolidateOnce('first');
@@ -303,7 +303,7 @@ export function runStorageContract(tested: TestedStorage): void {
       });
     });
 
-    it('does not restore memories that were forgotten after the run when it is undone', async () => {
+    it('a consolidation run does not restore memories that were forgotten after the run when it is undone', async () => {
       const stored = [await storeMemory({ content: 'x' }), await storeMemory({ content: 'x' }), await storeMemory()];
       await consolidateOnce('a run');
       await tested.storage.forget('default', stored[0]?.id ?? '');
@@ -340,7 +340,7 @@ export function runStorageContract(tested: TestedStorage): void {
       expect(await corrected()).toEqual([null, correction.id, correction.id]);
     });
 
-    it('cannot be undone if it is unknown, not completed, already undone or too old', async () => {
+    it('a consolidation run cannot be undone if it is unknown, not completed, already undone or too old', async () => {
       expect(await beginUndo('none')).toEqual({ outcome: 'unknown' });
       await storeMemory();
       await beginRun({ id: 'a run' });
@@ -351,7 +351,7 @@ export function runStorageContract(tested: TestedStorage): void {
       expect(await beginUndo('a run')).toEqual({ outcome: 'not-completed', state: 'undone' });
     });
 
-    it('is undone completely even if a crash interrupts the undo', async () => {
+    it('a consolidation run is undone completely even if a crash interrupts the undo', async () => {
       for (let i = 0; i < 5; i++) await storeMemory();
       await consolidateOnce('a run');
       const begun = await beginUndo('a run');
@@ -368,7 +368,7 @@ export function runStorageContract(tested: TestedStorage): void {
       expect((await tested.storage.beginRun('default', next)).outcome).toBe('begun');
     });
 
-    it('can revert its changes before it has ended', async () => {
+    it('a consolidation run can revert its changes before it has ended', async () => {
       for (const content of ['x', 'x']) await storeMemory({ content });
       const run = await beginRun({ id: 'a run' });
       await tested.storage.promote(run, oldEnough(NOW + 1e6), 10);
@@ -387,7 +387,7 @@ export function runStorageContract(tested: TestedStorage): void {
       expect(await countTiers()).toEqual([2, 0, 0]);
     });
 
-    it('has a preview of its changes', async () => {
+    it('a consolidation run has a preview of its changes', async () => {
       const old = [
         await storeMemory({ content: 'x' }),
         await storeMemory({ content: ' x' }),
@@ -427,7 +427,7 @@ export function runStorageContract(tested: TestedStorage): void {
       });
     });
 
-    it('has a preview with the total number of merges of large groups and the first merges', async () => {
+    it('a consolidation run has a preview with the total number of merges of large groups and the first merges', async () => {
       for (let i = 0; i < 100; i++) await storeMemory({ content: `again ${i % 2}` });
       const plan = await tested.storage.planMerge('default', NOW, 60);
       expect([plan.total, plan.items.length]).toEqual([98, 60]);
@@ -464,7 +464,7 @@ export function runStorageContract(tested: TestedStorage): void {
       expect(await tested.storage.namespaces()).toEqual([]);
     });
 
-    it('cannot write after it has ended', async () => {
+    it('a consolidation run cannot write after it has ended', async () => {
       const run = await beginRun();
       await tested.storage.endRun(run, NOW);
       await expect(tested.storage.promote(run, oldEnough(NOW * 2), 10)).rejects.toMatchObject({ code: 'UNAVAILABLE' });

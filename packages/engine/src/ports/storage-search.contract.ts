@@ -121,7 +121,7 @@ export function searchStorageContract(tested: TestedStorage): void {
       expect((await search('red unicorn')).documentFrequencies.toSorted()).toEqual([0, 1]);
     });
 
-    it('does not return an expired successor, whether evicted or not', async () => {
+    it('search does not return an expired successor, whether evicted or not', async () => {
       const old = await storeMemory({ content: 'the office is in Berlin' });
       const newer = await storeMemory({ content: 'the office is in Hamburg', supersedes: old.id, expiresAt: NOW });
       const supersededBy = async (now: number) =>
@@ -206,7 +206,7 @@ export function searchStorageContract(tested: TestedStorage): void {
       expect(signals.synonymFrequencies).toHaveLength(signals.ordinals.length * 2);
     });
 
-    it('does not include a neighbor as a candidate because of a synonym alone, but returns its synonym frequency', async () => {
+    it('search does not include a neighbor as a candidate because of a synonym alone, but returns its synonym frequency', async () => {
       await storeMemory({ sessionId: 's', content: 'a physician' });
       const found = await storeMemory({ sessionId: 's', content: 'a doctor' });
       const signals = await search('doctor');
@@ -214,7 +214,7 @@ export function searchStorageContract(tested: TestedStorage): void {
       expect([...signals.synonymFrequencies]).toEqual([0, 1]);
     });
 
-    it('can return more synonyms than the maximum number of query words, but at most 128', async () => {
+    it('search can return more synonyms than the maximum number of query words, but at most 128', async () => {
       const asked = [
         'doctor',
         'guitar',

@@ -243,7 +243,7 @@ export function vectorStorageContract(tested: TestedStorage): void {
       ]);
     });
 
-    it('does not return a memory as pending after it got an empty list of vectors', async () => {
+    it('storage with an embedding model does not return a memory as pending after it got an empty list of vectors', async () => {
       await putVector(await storeMemory());
       expect((await tested.storage.pendingEmbeddings(MODEL, BATCH)).waiting).toBe(0);
     });

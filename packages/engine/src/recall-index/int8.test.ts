@@ -11,7 +11,7 @@ const unitVector = fc
   });
 
 describe('quantized vectors', () => {
-  it('approximate the cosine of unit vectors to 0.01', () => {
+  it('quantized vectors approximate the cosine of unit vectors to 0.01', () => {
     fc.assert(
       fc.property(unitVector, unitVector, (a, b) => {
         const exact = a.reduce((sum, component, i) => sum + component * (b[i] as number), 0);
@@ -20,7 +20,7 @@ describe('quantized vectors', () => {
     );
   });
 
-  it('work at any offset of a larger buffer', () => {
+  it('quantized vectors work at any offset of a larger buffer', () => {
     const vector = Float32Array.from({ length: 384 }, (_, i) => Math.sin(i) / 14);
     const quantised = toInt8(vector);
     const buffer = new Uint8Array(quantised.length + 3);
@@ -28,7 +28,7 @@ describe('quantized vectors', () => {
     expect(dotInt8(vector, buffer.subarray(3))).toBe(dotInt8(vector, quantised));
   });
 
-  it('preserve a zero vector', () => {
+  it('quantized vectors preserve a zero vector', () => {
     expect(dotInt8(new Float32Array(8).fill(1), toInt8(new Float32Array(8)))).toBe(0);
   });
 });

@@ -489,7 +489,7 @@ describe('recall index updates', () => {
     );
   });
 
-  it('make changed memories searchable by their current texts', () => {
+  it('recall index updates make changed memories searchable by their current texts', () => {
     fc.assert(
       fc.property(anyEntries, fc.array(fc.tuple(fc.integer({ min: 1, max: 40 }), anyEntry)), (entries, changes) => {
         const index = buildIndex(entries);
@@ -529,7 +529,7 @@ describe('recall index updates', () => {
     expectEqualIndexes(index, buildIndex(left), left);
   });
 
-  it('require a rebuild after a million changes', () => {
+  it('recall index updates require a rebuild after a million changes', () => {
     const index = new RecallIndex();
     const change = packEntry(plain);
     const putEntry = (revision: number) => {
@@ -542,7 +542,7 @@ describe('recall index updates', () => {
     expect(index.needsRebuild).toBe(true);
   });
 
-  it('require a rebuild if there are more removed terms than live terms', () => {
+  it('recall index updates require a rebuild if there are more removed terms than live terms', () => {
     const termsEach = 2 ** 14;
     const frequencies = new Map(Array.from({ length: termsEach }, (_, i) => [i + 1, 1]));
     const change = packEntry({ ...plain, frequencies });
@@ -562,7 +562,7 @@ describe('recall index updates', () => {
     expect(index.needsRebuild).toBe(false);
   });
 
-  it('set removedShare to the share of removed rows or of removed terms, whichever is larger', () => {
+  it('recall index updates set removedShare to the share of removed rows or of removed terms, whichever is larger', () => {
     fc.assert(
       fc.property(anyEntries, fc.uniqueArray(fc.integer({ min: 1, max: 40 })), (entries, gone) => {
         const index = buildIndex(entries);
@@ -578,7 +578,7 @@ describe('recall index updates', () => {
     );
   });
 
-  it('throw IndexFullError if an index entry does not fit in memory', () => {
+  it('recall index updates throw IndexFullError if an index entry does not fit in memory', () => {
     const index = new RecallIndex(undefined, 2 ** 24);
     const putEntry = (ordinal: number) => {
       const frequencies = new Map(Array.from({ length: 1000 }, (_, i) => [1000 * ordinal + i, 1]));
@@ -590,7 +590,7 @@ describe('recall index updates', () => {
     }).toThrow(IndexFullError);
   });
 
-  it('throw an error other than IndexFullError for a malformed index entry', () => {
+  it('recall index updates throw an error other than IndexFullError for a malformed index entry', () => {
     const index = new RecallIndex();
     const entry = packEntry({ ...plain, ordinal: 1 });
     index.putEntry(entry);
@@ -641,7 +641,7 @@ describe('recall index row description', () => {
     ]);
   });
 
-  it('has the same text number for texts with the same terms in the same order', () => {
+  it('a recall index row description has the same text number for texts with the same terms in the same order', () => {
     const facts = getEntries(...[...COLLIDING_TEXTS, ...COLLIDING_TEXTS].map((frequencies) => ({ frequencies })));
     const numbers = [...buildIndex(facts).describe([...facts.keys()]).texts];
     expect(numbers.slice(COLLIDING_TEXTS.length)).toEqual(numbers.slice(0, COLLIDING_TEXTS.length));
@@ -650,7 +650,7 @@ describe('recall index row description', () => {
 });
 
 describe('recall index neighbors in a session', () => {
-  it('are ordered by creation time and then by ordinal, in whatever order the memories arrive', () => {
+  it('recall index neighbors in a session are ordered by creation time and then by ordinal, in whatever order the memories arrive', () => {
     fc.assert(
       fc.property(
         fc.array(fc.record({ session: fc.nat({ max: 2 }), createdAt: fc.nat({ max: 300 }) }), { maxLength: 200 }),
@@ -676,7 +676,7 @@ describe('recall index neighbors in a session', () => {
     );
   });
 
-  it('keep their order if histories are imported between two queries', () => {
+  it('recall index neighbors in a session keep their order if histories are imported between two queries', () => {
     const anyHistory = fc.record({
       session: fc.constantFrom(1, 2),
       from: fc.nat({ max: 900 }),
@@ -717,7 +717,7 @@ describe('recall index neighbors in a session', () => {
     );
   });
 
-  it('are absent for a memory without a session', () => {
+  it('recall index neighbors in a session are absent for a memory without a session', () => {
     const index = buildIndex(getEntries({}, {}));
     index.beginQuery(wholeNamespace);
     expect([index.previous(1), index.next(0)]).toEqual([NO_ROW, NO_ROW]);

@@ -69,7 +69,7 @@ describe('known formats redactor redacts', () => {
       '6200000000000005',
     ],
     ['payment-card', '3056 930902 5904'],
-  ])('secrets of the kind %s (%#)', (kind, ...secrets) => {
+  ])('known formats redactor redacts secrets of the kind %s (%#)', (kind, ...secrets) => {
     for (const secret of secrets) {
       for (const [before, after] of [
         ['', ''],
@@ -117,21 +117,21 @@ describe('known formats redactor redacts', () => {
     ['X-Auth-Token: {}', 'credential', hex(32)],
     ['AccountKey={};EndpointSuffix=core', 'credential', `${random(86)}==`],
     ['my api key is {} for now', 'credential', random(24)],
-  ])('the secret in %s', (frame, kind, secret) => {
+  ])('known formats redactor redacts the secret in %s', (frame, kind, secret) => {
     expect(knownFormats.redact(frame.replace('{}', () => secret))).toEqual({
       text: frame.replace('{}', `[redacted:${kind}]`),
       kinds: [kind],
     });
   });
 
-  it('a secret by its most specific kind if several formats match', () => {
+  it('known formats redactor redacts a secret by its most specific kind if several formats match', () => {
     for (const frame of ['token={}', 'Authorization: Bearer {}', 'password is {}', '"api_key": "{}"']) {
       const token = `ghp_${random(36)}`;
       expect(knownFormats.redact(frame.replace('{}', token)).text).toBe(frame.replace('{}', '[redacted:github-token]'));
     }
   });
 
-  it('a truncated private key', () => {
+  it('known formats redactor redacts a truncated private key', () => {
     const cut = pem('RSA PRIVATE KEY').slice(0, 150);
     expect(knownFormats.redact(`${cut}`).kinds).toEqual(['private-key']);
   });
@@ -139,11 +139,14 @@ describe('known formats redactor redacts', () => {
   it.each([
     [`https://ada:Tr0ub4dor&4111 1111 1111 1111@example.org`, 'https://ada:[redacted:password]@example.org'],
     [`password="Tr0ub4dor&4111 1111 1111 1111"`, 'password="[redacted:password]"'],
-  ])('a whole password that contains another secret with blanks: %s', (text, without) => {
-    expect(knownFormats.redact(text)).toEqual({ text: without, kinds: ['password'] });
-  });
+  ])(
+    'known formats redactor redacts a whole password that contains another secret with blanks: %s',
+    (text, without) => {
+      expect(knownFormats.redact(text)).toEqual({ text: without, kinds: ['password'] });
+    },
+  );
 
-  it('a card number that follows another number', () => {
+  it('known formats redactor redacts a card number that follows another number', () => {
     expect(knownFormats.redact('5501 4111 1111 1111 1111').text).toBe('5501 [redacted:payment-card]');
   });
 });
@@ -201,7 +204,7 @@ describe('known formats redactor does not redact', () => {
     ['prose in Japanese', '明日は午後3時に東京駅で会議があります。電話は03-1234-5678です。'],
     ['prose in Arabic', 'الاجتماع يوم الثلاثاء الساعة ١٠ في القاعة ٢٠٤.'],
     ['prose in Chinese', '他的秘密是喜欢在凌晨2点写代码，航班CA1234，座位12A。'],
-  ])('%s', (_, text) => {
+  ])('the redactor of known formats does not redact %s', (_, text) => {
     expect(knownFormats.redact(text)).toEqual({ text, kinds: [] });
   });
 });

@@ -132,7 +132,7 @@ function testFile(version: number): void {
     }
   });
 
-  it('does not distil a group again after its semantic memory was forgotten', async () => {
+  it('an opened earlier file does not distil a group again after its semantic memory was forgotten', async () => {
     const api = engine.namespace('team b');
     await waitUntilEmbedded(api);
     await api.consolidate();
@@ -231,7 +231,7 @@ describe('migrating a file of an earlier schema', () => {
     expect(readFileSync(path).equals(before)).toBe(true);
   });
 
-  it('is rolled back if the process is killed, and is completed at the next start', async () => {
+  it('migrating a file of an earlier schema is rolled back if the process is killed, and is completed at the next start', async () => {
     const { contents, madeAt } = unpack(OLDEST, path);
     const script = `
       import { migrate } from '${MIGRATE}';

@@ -5,7 +5,7 @@ describe('textDigest', () => {
   it.each([
     ['composed and decomposed accents', 'caf\u00e9', 'cafe\u0301'],
     ['surrounding white space', '\n caf\u00e9\t', 'caf\u00e9'],
-  ])('ignores %s', (_name, one, other) => {
+  ])('textDigest ignores %s', (_name, one, other) => {
     expect(textDigest(one)).toEqual(textDigest(other));
   });
 
@@ -13,7 +13,7 @@ describe('textDigest', () => {
     ['case', 'Cafe', 'cafe'],
     ['inner white space', 'a b', 'a  b'],
     ['compatibility forms', '\ufb01ne', 'fine'],
-  ])('distinguishes %s', (_name, one, other) => {
+  ])('textDigest distinguishes %s', (_name, one, other) => {
     expect(textDigest(one)).not.toEqual(textDigest(other));
   });
 

@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 
 describe('built graphs', () => {
-  it('have dense weights whose products cannot saturate 16 bits on processors without VNNI', () => {
+  it('built graphs have dense weights whose products cannot saturate 16 bits on processors without VNNI', () => {
     const constants = new Map(models.flatMap(({ graph }) => graph.initializer.map((each) => [each.name, each])));
     const products = models.flatMap(({ graph }) =>
       graph.node.filter(({ opType }) => opType === 'MatMulIntegerToFloat'),
@@ -44,13 +44,13 @@ describe('built graphs', () => {
     }
   });
 
-  it('use only standard operators and MatMulIntegerToFloat', () => {
+  it('built graphs use only standard operators and MatMulIntegerToFloat', () => {
     const others = models.flatMap(({ graph }) => graph.node.filter(({ domain }) => domain !== ''));
     expect(new Set(others.map(({ opType }) => opType))).toEqual(new Set(['MatMulIntegerToFloat']));
     for (const { opsetImport } of models) expect(opsetImport).toContainEqual({ domain: '', version: 17 });
   });
 
-  it('have a model id derived from the graphs, the tokenizer and the parts rule', async () => {
+  it('built graphs have a model id derived from the graphs, the tokenizer and the parts rule', async () => {
     const manifest: ModelManifest = JSON.parse(await readFile(join(BUILT_FOLDER, MODEL_FILES.manifest), 'utf8'));
     const hash = createHash('sha256');
     for (const name of [...MODEL_FILES.graphs, MODEL_FILES.tokenizer])

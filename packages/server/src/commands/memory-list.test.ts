@@ -8,7 +8,7 @@ const ids = ['01a21e6a-c232-7193-b409-97893564f329', '01a21e6a-c232-7193-b409-97
 const memory = { id: ids[0], content: 'Ada likes tea', tags: [], created_at: '2026-01-31T09:30:00Z' };
 
 describe('a list of memories', () => {
-  it('has one line per memory, followed by its indented text', () => {
+  it('a list of memories has one line per memory, followed by its indented text', () => {
     const result = { ...memory, tags: ['food', 'tea'], session_id: 'kitchen', score: 0.31 };
     expect(formatMemories([result], { columns: 80 })).toMatch(
       /^0\.31 possible {2}2026-01-3\d \d\d:\d\d {2}kitchen {2}#food #tea {2}3564f329\n {4}Ada likes tea\n$/,
@@ -48,16 +48,16 @@ describe('wrap', () => {
 });
 
 describe('short ids', () => {
-  it('are the last 8 characters', () => {
+  it('short ids are the last 8 characters', () => {
     expect(shortenIds([ids[0], ids[1]])).toEqual(['3564f329', '3564f32a']);
   });
 
-  it('are longer if several ids have the same last 8 characters, and equal for the same id', () => {
+  it('short ids are longer if several ids have the same last 8 characters, and equal for the same id', () => {
     const other = ids[0].replace('97893564', '97883564');
     expect(shortenIds([ids[0], other, other])).toEqual(['93564f329', '83564f329', '83564f329']);
   });
 
-  it('are unique suffixes of the ids', () => {
+  it('short ids are unique suffixes of the ids', () => {
     fc.assert(
       fc.property(fc.array(fc.uuid({ version: 7 })), (all) => {
         const short = shortenIds(all);

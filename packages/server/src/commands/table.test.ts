@@ -22,7 +22,7 @@ describe('a table', () => {
     expect(table(['ID', 'MEMORY'], [['1', 'word '.repeat(20)]])).toContain('word '.repeat(19));
   });
 
-  it('has one line for each row and no control characters', () => {
+  it('a table has one line for each row and no control characters', () => {
     const cells = fc.string({ unit: 'binary' });
     fc.assert(
       fc.property(fc.array(fc.tuple(cells, cells), { maxLength: 5 }), (rows) => {

@@ -255,7 +255,7 @@ describe('the access gate with unreadable keys', () => {
     for (const headers of [{}, bearer(operator.key)]) expect(await getStatus('/read', { headers }, app)).toBe(503);
   });
 
-  it('still allows public routes', async () => {
+  it('the access gate with unreadable keys still allows public routes', async () => {
     for (const headers of [{}, bearer(operator.key)]) {
       const response = await app.inject({ url: '/anyone', headers });
       expect(response.json()).toEqual({ namespace: 'default', scope: 'read' });

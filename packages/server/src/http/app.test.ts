@@ -92,7 +92,7 @@ describe('an MCP tool', () => {
   });
 
   it.each(MCP_TOOLS.map((tool) => [tool.listed.name, tool] as const))(
-    'has the scope and the concurrency limit of its route: %s',
+    'an MCP tool has the scope and the concurrency limit of its route: %s',
     (name, { scope, heavy }) => {
       expect({ access: scope, heavy }).toEqual({ access: routes.get(name)?.access, heavy: routes.get(name)?.heavy });
     },
@@ -219,7 +219,7 @@ describe('on a full disk', () => {
   });
   afterAll(() => another.close());
 
-  it.each(['/backup', '/export'])('%s returns 503', async (url) => {
+  it.each(['/backup', '/export'])('%s returns 503 on a full disk', async (url) => {
     const response = await another.inject(url);
     expect(response.statusCode).toBe(503);
     expect(response.headers['retry-after']).toBe('1');
@@ -229,17 +229,22 @@ describe('on a full disk', () => {
 });
 
 describe('a documentation page', () => {
-  it.each(['/docs', '/redoc'])('at %s loads all resources from the service itself', async (url) => {
-    const page = await app.inject(url);
-    expect(page.statusCode).toBe(200);
-    expect(page.headers['content-security-policy']).toContain("default-src 'none'");
-    expect(page.headers['content-security-policy']).not.toMatch(/https?:/);
-    const loads = [...page.body.matchAll(/(?:src|href|spec-url)="(?!data:)(.*?)"/g)].map(([, target]) => target ?? '');
-    expect(loads.length).toBeGreaterThan(0);
-    for (const target of loads) expect((await app.inject(target)).statusCode, target).toBe(200);
-  });
+  it.each(['/docs', '/redoc'])(
+    'a documentation page at %s loads all resources from the service itself',
+    async (url) => {
+      const page = await app.inject(url);
+      expect(page.statusCode).toBe(200);
+      expect(page.headers['content-security-policy']).toContain("default-src 'none'");
+      expect(page.headers['content-security-policy']).not.toMatch(/https?:/);
+      const loads = [...page.body.matchAll(/(?:src|href|spec-url)="(?!data:)(.*?)"/g)].map(
+        ([, target]) => target ?? '',
+      );
+      expect(loads.length).toBeGreaterThan(0);
+      for (const target of loads) expect((await app.inject(target)).statusCode, target).toBe(200);
+    },
+  );
 
-  it('has a Redoc bundle that loads no image from another host', () => {
+  it('a documentation page has a Redoc bundle that loads no image from another host', () => {
     const bundle = readFileSync(join(getBuildFolder('redoc'), 'redoc.standalone.js'), 'utf8');
     expect(bundle).not.toContain('cdn.redoc');
   });
@@ -247,7 +252,7 @@ describe('a documentation page', () => {
 
 describe('a response', () => {
   it.each(['/', '/nowhere', '/session/%zz', '/recall?query=%ff', '/docs'])(
-    'to %s has a unique request id',
+    'a response to %s has a unique request id',
     async (url) => {
       const { headers } = await app.inject(url);
       expect(headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
@@ -255,7 +260,7 @@ describe('a response', () => {
     },
   );
 
-  it('to an OpenMetrics scraper has the OpenMetrics content type', async () => {
+  it('a response to an OpenMetrics scraper has the OpenMetrics content type', async () => {
     const accept = 'application/openmetrics-text;version=1.0.0,text/plain;q=0.5';
     const scraped = await app.inject({ url: '/metrics', headers: { accept } });
     expect(scraped.headers['content-type']).toContain('application/openmetrics-text; version=1.0.0');
@@ -281,7 +286,7 @@ describe('a proxy header', () => {
     return response.statusCode;
   }
 
-  it.each([0, 1100, 10_000])('is read after %d other headers', async (others) => {
+  it.each([0, 1100, 10_000])('a proxy header is read after %d other headers', async (others) => {
     expect(await statusAfter(others, {})).toBe(200);
     expect(await statusAfter(others, { 'x-forwarded-for': '203.0.113.7' })).toBe(401);
   });

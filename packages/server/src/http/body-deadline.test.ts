@@ -65,14 +65,14 @@ describe('the deadline of a request body', () => {
     if (path === '/short') expect(response.text).toMatch(/^HTTP\/1\.1 400 [\s\S]*took too long to arrive/);
   });
 
-  it('does not affect a body that arrived in time', async () => {
+  it('the deadline of a request body does not affect a body that arrived in time', async () => {
     const { response } = await send('/short', 1000);
     await expect.poll(() => response.text).toContain('HTTP/1.1 200');
     await delay(BODY_MS * 2);
     expect(response.closed).toBe(false);
   });
 
-  it('does not limit a long body that keeps arriving', async () => {
+  it('the deadline of a request body does not limit a long body that keeps arriving', async () => {
     const { socket, response } = await send('/long', 0);
     for (let sent = 0; sent < 1000; sent += 100) {
       await delay(BODY_MS / 4);

@@ -25,15 +25,15 @@ async function call(settings: Parameters<typeof allowedOrigins>[0], method: 'GET
 }
 
 describe('access of web pages', () => {
-  it('is allowed for every origin in development without SERVICE_CORS_ORIGINS', async () => {
+  it('access of web pages is allowed for every origin in development without SERVICE_CORS_ORIGINS', async () => {
     expect(await call({ production: false }, 'POST', PAGE)).toEqual({ status: 200, allowed: '*' });
   });
 
-  it('is denied in production without SERVICE_CORS_ORIGINS', async () => {
+  it('access of web pages is denied in production without SERVICE_CORS_ORIGINS', async () => {
     expect((await call({ production: true }, 'GET', PAGE)).allowed).toBeUndefined();
   });
 
-  it('is limited to SERVICE_CORS_ORIGINS in production and development', async () => {
+  it('access of web pages is limited to SERVICE_CORS_ORIGINS in production and development', async () => {
     for (const production of [true, false]) {
       const settings = { production, corsOrigins: [PAGE] };
       expect(await call(settings, 'POST', PAGE)).toEqual({ status: 200, allowed: PAGE });
@@ -42,7 +42,7 @@ describe('access of web pages', () => {
   });
 
   it.each(['https://other.example', 'null'])(
-    'is denied for writes of origin %s unless SERVICE_CORS_ORIGINS allows every origin',
+    'access of web pages is denied for writes of origin %s unless SERVICE_CORS_ORIGINS allows every origin',
     async (origin) => {
       expect((await call({ production: true, corsOrigins: [PAGE] }, 'POST', origin)).status).toBe(403);
       expect((await call({ production: true }, 'POST', origin)).status).toBe(403);
@@ -50,7 +50,7 @@ describe('access of web pages', () => {
     },
   );
 
-  it("is allowed for writes from the service's own origin and from callers without an origin", async () => {
+  it("access of web pages is allowed for writes from the service's own origin and from callers without an origin", async () => {
     expect((await call({ production: true }, 'POST', 'http://localhost:8090')).status).toBe(200);
     expect((await call({ production: true }, 'POST')).status).toBe(200);
   });

@@ -16,26 +16,26 @@ async function echo(payload: string | Buffer, headers: Record<string, string> = 
 
 describe('a request body', () => {
   it.each(['application/json', 'text/plain', 'application/x-www-form-urlencoded', ';;', ''])(
-    'is parsed as JSON with the content type "%s"',
+    'a request body is parsed as JSON with the content type "%s"',
     async (type) => {
       expect(await echo('{"a":"ü"}', { 'content-type': type })).toEqual({ status: 200, body: '{"body":{"a":"ü"}}' });
     },
   );
 
-  it('may begin with a byte order mark', async () => {
+  it('a request body may begin with a byte order mark', async () => {
     expect((await echo('\ufeff{}')).status).toBe(200);
   });
 
-  it('is treated as absent if it is empty, regardless of the content type', async () => {
+  it('a request body is treated as absent if it is empty, regardless of the content type', async () => {
     expect((await echo('', { 'content-type': 'application/json' })).body).toBe('{"body":"nothing"}');
   });
 
-  it('may have a field called __proto__', async () => {
+  it('a request body may have a field called __proto__', async () => {
     expect((await echo('{"__proto__":1}')).body).toBe('{"body":{"__proto__":1}}');
   });
 
   it.each([['not json'], ['{"a":1'], ['['.repeat(100_000)], [Buffer.from([0x22, 0xff, 0x22])]])(
-    'is rejected if it is not JSON in UTF-8: %j',
+    'a request body is rejected if it is not JSON in UTF-8: %j',
     async (payload) => {
       const { status, body } = await echo(payload);
       expect(status).toBe(400);
@@ -44,14 +44,14 @@ describe('a request body', () => {
   );
 
   it.each([['{"a":1}\n{"b":2}\n'], ['\ufeff{"a":1}\r\n\r\n{"b":2}'], ['[1]\n[2'], ['{"a":1}\nrest']])(
-    'that has one JSON value per line is rejected with the content type of such bodies: %j',
+    'a request body that has one JSON value per line is rejected with the content type of such bodies: %j',
     async (payload) => {
       const { status, body } = await echo(payload, { 'content-type': 'application/json' });
       expect([status, body]).toEqual([400, expect.stringContaining('Content-Type: application/x-ndjson')]);
     },
   );
 
-  it('must be absent or an empty object on a route without a body', async () => {
+  it('a request body must be absent or an empty object on a route without a body', async () => {
     const send = (payload: string) => app.inject({ method: 'POST', url: '/bodiless', payload });
     expect((await send('')).statusCode).toBe(200);
     expect((await send('{}')).statusCode).toBe(200);

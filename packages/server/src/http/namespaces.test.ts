@@ -456,7 +456,7 @@ describe('a namespace', () => {
     expect(actual.filter(({ status }) => status === 200).length).toBeGreaterThan(actual.length / 2);
   });
 
-  it('is tested with every route and every query parameter', async () => {
+  it('a namespace is tested with every route and every query parameter', async () => {
     const wasRequested = (route: string, parameter?: string) => {
       const [method, pattern = ''] = route.split(' ');
       const path = new RegExp(`^${pattern.replace(/:\w+|\{\w+\}/g, '[^/]+')}$`);
@@ -482,7 +482,7 @@ describe('a namespace', () => {
     expect(parameters.filter((one) => !wasRequested(one.route, named(one)))).toEqual([]);
   });
 
-  it('is accessed only through routes with an access level', () => {
+  it('a namespace is accessed only through routes with an access level', () => {
     expect(alone.undeclared).toEqual([]);
   });
 });

@@ -32,7 +32,7 @@ describe('If-Match', () => {
   });
 
   it.each(['', '1', '"1', '"1" "2"', '*, "1"', ',', "'1'", 'w/"1"'])(
-    'is rejected if it is malformed: %s',
+    'If-Match is rejected if it is malformed: %s',
     async (value) => {
       expect((await condition(value)).error).toMatchObject({ code: 'INVALID_REQUEST' });
     },
@@ -45,7 +45,7 @@ describe('Idempotency-Key', () => {
     return (await app.inject({ method: 'POST', url: '/store', headers })).json();
   };
 
-  it('must be a text of 1 to 255 characters', async () => {
+  it('Idempotency-Key must be a text of 1 to 255 characters', async () => {
     expect(await options()).toEqual({});
     expect(await options('a, b')).toEqual({ idempotencyKey: 'a, b' });
     expect(await options('k'.repeat(255))).toEqual({ idempotencyKey: 'k'.repeat(255) });
@@ -53,7 +53,7 @@ describe('Idempotency-Key', () => {
     expect((await options('k'.repeat(256))).error.message).toContain('255');
   });
 
-  it('is rejected if it is repeated', async () => {
+  it('Idempotency-Key is rejected if it is repeated', async () => {
     expect((await options('a', 'a')).error.message).toBe('Idempotency-Key must be given once');
   });
 });

@@ -84,7 +84,7 @@ describe('the tools of a caller', () => {
     },
   ];
   it.each(allowed)(
-    'with the scope $scope are $tools, and calls of other tools are rejected',
+    'the tools of a caller with the scope $scope are $tools, and calls of other tools are rejected',
     async ({ scope, tools }) => {
       const client = await createClient({ api, scope });
       expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(tools);
@@ -197,19 +197,22 @@ describe('_meta of a call', () => {
     return response;
   };
 
-  it('may contain anything under keys that memoryd does not know', async () => {
+  it('_meta of a call may contain anything under keys that memoryd does not know', async () => {
     for (const others of [DEEP, 'a lone \ud800']) {
       const { isError } = await callWith({ 'example.com/trace': others, 'memoryd/unknown': others });
       expect(isError).toBeUndefined();
     }
   });
 
-  it.each(['memoryd/idempotencyKey', 'memoryd/ifVersions'])('is rejected with an invalid %s', async (key) => {
-    for (const invalid of [DEEP, [DEEP], 'a lone \ud800', {}]) {
-      const { isError, _meta } = await callWith({ [key]: invalid });
-      expect({ isError, _meta }).toMatchObject({ isError: true, _meta: { error: { code: 'INVALID_REQUEST' } } });
-    }
-  });
+  it.each(['memoryd/idempotencyKey', 'memoryd/ifVersions'])(
+    '_meta of a call is rejected with an invalid %s',
+    async (key) => {
+      for (const invalid of [DEEP, [DEEP], 'a lone \ud800', {}]) {
+        const { isError, _meta } = await callWith({ [key]: invalid });
+        expect({ isError, _meta }).toMatchObject({ isError: true, _meta: { error: { code: 'INVALID_REQUEST' } } });
+      }
+    },
+  );
 });
 
 describe('a request with invalid parameters', () => {
@@ -242,10 +245,13 @@ describe('a request with invalid parameters', () => {
       expected: 'protocolVersion must be a string',
     },
   ];
-  it.each(requests)('is rejected by $method: $expected', async ({ method, params, expected }) => {
-    const error = await getError({ method, ...(params && { params }) });
-    expect(error).toMatchObject({ code: -32602, message: expected, data: { error: { code: 'INVALID_REQUEST' } } });
-  });
+  it.each(requests)(
+    'a request with invalid parameters is rejected by $method: $expected',
+    async ({ method, params, expected }) => {
+      const error = await getError({ method, ...(params && { params }) });
+      expect(error).toMatchObject({ code: -32602, message: expected, data: { error: { code: 'INVALID_REQUEST' } } });
+    },
+  );
 
   it('gets an error that lists only the first problems', async () => {
     const args = Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`a${i}`, i]));

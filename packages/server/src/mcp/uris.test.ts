@@ -5,7 +5,7 @@ import { memoryUri, parseTarget, sessionUri } from './uris.ts';
 const anyId = fc.string({ unit: 'grapheme', minLength: 1 }).filter((id) => id.isWellFormed());
 
 describe('the URI of a resource', () => {
-  it('can be parsed back into the same memory or session id', () => {
+  it('the URI of a resource can be parsed back into the same memory or session id', () => {
     fc.assert(
       fc.property(anyId, anyId, (id, cursor) => {
         expect(parseTarget(memoryUri(id))).toEqual({ memoryId: id });
@@ -17,7 +17,7 @@ describe('the URI of a resource', () => {
   });
 
   it.each(['memory://', 'memory://%', 'memory://a/b', 'memory://a?cursor=b', 'session://a?b=c', 'http://a', ''])(
-    'cannot be "%s"',
+    'the URI of a resource cannot be "%s"',
     (uri) => {
       expect(parseTarget(uri)).toBeUndefined();
     },

@@ -48,7 +48,7 @@ afterEach(() => {
 });
 
 describe('the stages of a recall', () => {
-  it('are reported as histograms in OpenMetrics', async () => {
+  it('the stages of a recall are reported as histograms in OpenMetrics', async () => {
     metrics.telemetry.report({
       level: 'info',
       component: 'retrieval',
@@ -64,7 +64,7 @@ describe('the stages of a recall', () => {
 });
 
 describe('the plain metrics', () => {
-  it('are exactly the seven documented lines', async () => {
+  it('the plain metrics are exactly the seven documented lines', async () => {
     completeQuery(20);
     expect(await metrics.plain(STATS)).toBe(
       [
@@ -80,21 +80,21 @@ describe('the plain metrics', () => {
     );
   });
 
-  it('are zero before the first query and the first consolidation', async () => {
+  it('the plain metrics are zero before the first query and the first consolidation', async () => {
     const text = await metrics.plain({ ...STATS, last_sleep_at: null });
     expect(text).toContain('service_query_latency_ms{quantile="0.5"} 0\n');
     expect(text).toContain('service_query_latency_ms{quantile="0.99"} 0\n');
     expect(text).toContain('service_consolidation_last_run 0\n');
   });
 
-  it('distinguish the slowest of a hundred queries from the median', async () => {
+  it('the plain metrics distinguish the slowest of a hundred queries from the median', async () => {
     for (let latencyMs = 1; latencyMs <= 100; latencyMs += 1) completeQuery(latencyMs);
     const [median, slowest] = [...(await metrics.plain(STATS)).matchAll(/quantile="[0-9.]+"} ([0-9.]+)/g)];
     expect(Number(median?.[1])).toBeCloseTo(50, -1);
     expect(Number(slowest?.[1])).toBeGreaterThanOrEqual(98);
   });
 
-  it('drop latencies after five minutes, so that alerts clear', async () => {
+  it('the plain metrics drop latencies after five minutes, so that alerts clear', async () => {
     completeQuery(900);
     vi.setSystemTime(Date.now() + 4 * 60_000);
     expect(await metrics.plain(STATS)).toContain('{quantile="0.99"} 900');

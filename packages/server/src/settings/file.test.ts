@@ -64,15 +64,15 @@ describe.each(SETTING_NAMES)('$key', ({ key, env: variable }) => {
   const required = REQUIRED[key] ?? {};
   const file = (value: unknown) => ({ path: '/etc/memoryd.config.json', values: { [key]: value } });
 
-  it('in the settings file overrides the default', () => {
+  it('a setting in the settings file overrides the default', () => {
     expect(getSetting(readSettings({}, required, file(one)), key)).toEqual(one);
   });
 
-  it('as a variable overrides the settings file', () => {
+  it('a setting as a variable overrides the settings file', () => {
     expect(getSetting(readSettings({}, { ...required, [variable]: getText(other) }, file(one)), key)).toEqual(other);
   });
 
-  it('as a flag overrides the variable', () => {
+  it('a setting as a flag overrides the variable', () => {
     const given = { ...required, [variable]: getText(other) };
     expect(getSetting(readSettings({ [key]: getText(one) }, given, file(other)), key)).toEqual(one);
   });
@@ -96,7 +96,7 @@ function getLoadError(text: string): Error {
 }
 
 describe('a settings file', () => {
-  it('is read from the path of --config', () => {
+  it('a settings file is read from the path of --config', () => {
     const config = writeSettingsFile(
       '{"$schema": "x", "port": 8091, "corsOrigins": ["HTTPS://A.example"], "logQueries": false}',
     );
@@ -126,7 +126,7 @@ describe('a settings file', () => {
     ['{"llmModel": "m"}', 'also needs llmUrl'],
     ['[]', 'must contain a JSON object'],
     ['{"port":\n8091,\n}', 'must be JSON'],
-  ])('with the content %j is rejected with a one-line error that names the file', (text, expected) => {
+  ])('a settings file with the content %j is rejected with a one-line error that names the file', (text, expected) => {
     const { name, message } = getLoadError(text);
     expect(name).toBe('UsageError');
     expect(message).toContain(expected);
@@ -134,11 +134,11 @@ describe('a settings file', () => {
     expect(message).not.toContain('\n');
   });
 
-  it('that is not JSON is not quoted in the error, because it may contain a key', () => {
+  it('a settings file that is not JSON is not quoted in the error, because it may contain a key', () => {
     expect(getLoadError('{"apiKey": "secret-secret-secret').message).not.toContain('secret');
   });
 
-  it('is rejected if it cannot be read or is too large', () => {
+  it('a settings file is rejected if it cannot be read or is too large', () => {
     expect(() => loadSettings({ config: '/nowhere/memoryd.config.json' }, {})).toThrow(UsageError);
     expect(() => loadSettings({ config: writeSettingsFile(`{"host": "${'x'.repeat(1024 * 1024)}"}`) }, {})).toThrow(
       'must be at most',

@@ -19,7 +19,7 @@ async function getSettings(argv: string[], env: Record<string, string>): Promise
 type Refusal = [argv: string[], env: Record<string, string>, message: string];
 
 describe('settings', () => {
-  it('have the documented defaults', () => {
+  it('settings have the documented defaults', () => {
     expect(readSettings({}, {})).toMatchObject({
       host: '127.0.0.1',
       port: 8090,
@@ -44,41 +44,41 @@ describe('settings', () => {
     expect(readSettings({}, {}).llmApiKey).toBeUndefined();
   });
 
-  it('are read from environment variables and flags, and flags take precedence', async () => {
+  it('settings are read from environment variables and flags, and flags take precedence', async () => {
     const env = { SERVICE_PORT: '9000', SERVICE_LOG_QUERIES: 'false', NODE_ENV: 'production' };
     expect(readSettings({}, env)).toMatchObject({ port: 9000, logQueries: false, production: true });
     expect(await getSettings(['--port', '9001'], env)).toMatchObject({ port: 9001 });
     expect(await getSettings(['--port=9001'], { SERVICE_PORT: 'x' })).toMatchObject({ port: 9001 });
   });
 
-  it('have a flag and an environment variable that are named after the key', () => {
+  it('settings have a flag and an environment variable that are named after the key', () => {
     expect(SETTING_NAMES.find(({ key }) => key === 'consolidationIntervalSeconds')).toMatchObject({
       flag: '--consolidation-interval-seconds',
       env: 'SERVICE_CONSOLIDATION_INTERVAL_SECONDS',
     });
   });
 
-  it('parse origins as a comma-separated list', () => {
+  it('settings parse origins as a comma-separated list', () => {
     const origins = (text: string) => readSettings({}, { SERVICE_CORS_ORIGINS: text }).corsOrigins;
     expect(origins('https://a.example, HTTP://B.example:8080')).toEqual(['https://a.example', 'http://b.example:8080']);
     expect(origins('*')).toEqual(['*']);
     expect(origins('')).toEqual([]);
   });
 
-  it('accept any model name after the colon of an embedder', async () => {
+  it('settings accept any model name after the colon of an embedder', async () => {
     for (const embedder of ['openai:nomic-embed-text:latest', 'openai:BAAI/bge-m3', 'transformers:/models/my model']) {
       expect(await getSettings(['--embedder', embedder], {})).toMatchObject({ embedder });
     }
   });
 
-  it('accept the address and the key of an embedding server, and an empty key', async () => {
+  it('settings accept the address and the key of an embedding server, and an empty key', async () => {
     const env = { SERVICE_EMBEDDING_URL: 'http://[::1]:11434/v1?version=1', SERVICE_EMBEDDING_API_KEY: 'sk-a/b+c=' };
     const given = { embeddingUrl: 'http://[::1]:11434/v1?version=1', embeddingApiKey: 'sk-a/b+c=' };
     expect(readSettings({}, env)).toMatchObject(given);
     expect(await getSettings(['--embedding-api-key', ''], env)).toMatchObject({ embeddingApiKey: '' });
   });
 
-  it('keep spaces in prefixes, and distinguish an empty prefix from an absent one', async () => {
+  it('settings keep spaces in prefixes, and distinguish an empty prefix from an absent one', async () => {
     const env = { SERVICE_EMBEDDER: 'transformers:e5', SERVICE_EMBEDDING_QUERY_PREFIX: 'query: ' };
     expect(readSettings({}, env)).toMatchObject({ embeddingQueryPrefix: 'query: ' });
     expect(readSettings({}, env)).not.toHaveProperty('embeddingPassagePrefix');
@@ -88,7 +88,7 @@ describe('settings', () => {
     expect(readSettings({}, { SERVICE_EMBEDDING_QUERY_PREFIX: '' })).toMatchObject({ embedder: 'minilm' });
   });
 
-  it('accept the address, the name and the key of a language model, or empty texts', async () => {
+  it('settings accept the address, the name and the key of a language model, or empty texts', async () => {
     const env = {
       SERVICE_LLM_URL: 'http://[::1]:11434/v1',
       SERVICE_LLM_MODEL: 'qwen3:8b',
@@ -100,7 +100,7 @@ describe('settings', () => {
     expect(readSettings({}, none)).toMatchObject({ llmUrl: '', llmModel: '', llmApiKey: '' });
   });
 
-  it('accept the addresses of a PostgreSQL database and its replica', async () => {
+  it('settings accept the addresses of a PostgreSQL database and its replica', async () => {
     const address = 'postgres://ada:pass@db.example:5433/memories?sslmode=require';
     expect(readSettings({}, { SERVICE_DATABASE_URL: address }).database).toEqual({
       databaseUrl: address,
@@ -132,7 +132,7 @@ describe('settings', () => {
     [['--embedding-key=sk-sécret'], {}],
     [[], { SERVICE_EMBEDDING_API_KEY: 'sk-sécret' }],
     [[], { SERVICE_EMBEDDING_URL: 'http://ada:sk-sécret@host' }],
-  ])('do not repeat a secret in an error: flags %j, variables %j', async (argv, env) => {
+  ])('settings do not repeat a secret in an error: flags %j, variables %j', async (argv, env) => {
     const error = await getSettings(argv, env).catch((refusal) => refusal);
     expect(error).toBeInstanceOf(UsageError);
     expect(error.message).not.toContain('sk-sécret');
@@ -210,7 +210,7 @@ describe('settings', () => {
     [['8090'], {}, "unknown command '8090'"],
     [['serv'], {}, "unknown command 'serv' (Did you mean serve?)"],
     [['serve', 'more'], {}, 'too many arguments'],
-  ])('reject the flags %j and variables %j with a one-line error', async (argv, env, message) => {
+  ])('settings reject the flags %j and variables %j with a one-line error', async (argv, env, message) => {
     const error = await getSettings(argv, env).catch((refusal) => refusal);
     expect(error).toBeInstanceOf(UsageError);
     expect(error.message).toContain(message);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { unknownVariables } from './unknown.ts';
 
 describe('unknown variables with the prefix of settings', () => {
-  it('are reported, with a suggestion if a setting has a similar name', () => {
+  it('unknown variables with the prefix of settings are reported, with a suggestion if a setting has a similar name', () => {
     const env = {
       SERVICE_PROT: '1',
       SERVICE_DB_PTAH: 'x',

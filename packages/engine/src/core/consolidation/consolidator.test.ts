@@ -120,12 +120,12 @@ describe('consolidation', () => {
     expect(await storage.stats('default', now)).toMatchObject({ working_count: 1, episodic_count: 100 });
   });
 
-  it('does not evict a memory because of its age alone', async () => {
+  it('consolidation does not evict a memory because of its age alone', async () => {
     await store('old', { storedAt: 0, importance: 0 });
     expect((await consolidator().consolidate('default', 0)).counts).toEqual({ promoted: 1 });
   });
 
-  it('is not reverted if merging removes a neighbor of a text that begins like many other texts', async () => {
+  it('consolidation is not reverted if merging removes a neighbor of a text that begins like many other texts', async () => {
     const header =
       'Weekly status report of the platform team, written for the steering group and for everybody who follows the ' +
       'migration of the billing service to the new data centre in Oslo. It lists what was done, what is planned for the ' +
@@ -147,7 +147,7 @@ describe('consolidation', () => {
     expect(await consolidator().consolidate('default', 0)).toMatchObject({ state: 'completed', counts: { merged: 1 } });
   });
 
-  it('is reverted if an affected memory is no longer recalled by its own words', async () => {
+  it('consolidation is reverted if an affected memory is no longer recalled by its own words', async () => {
     await store('a', { content: 'the lighthouse keeper plays chess' });
     await store('duplicate', { content: ' the lighthouse keeper plays chess' });
     let asked = 0;
@@ -161,7 +161,7 @@ describe('consolidation', () => {
     }
   });
 
-  it('is reverted if a memory is no longer recalled by its own words, even if another user has its text', async () => {
+  it('consolidation is reverted if a memory is no longer recalled by its own words, even if another user has its text', async () => {
     const content = 'the lighthouse keeper plays chess';
     await store('a', { content, userId: 'ann', sessionId: 's' });
     now += 5;
@@ -175,7 +175,7 @@ describe('consolidation', () => {
     });
   });
 
-  it('is not reverted if memories stored during the run outrank an affected memory', async () => {
+  it('consolidation is not reverted if memories stored during the run outrank an affected memory', async () => {
     const touched = await store('a', { content: 'the lighthouse keeper plays chess' });
     let asked = 0;
     const crowded: RecallForCheck = async (...question) => {
@@ -194,7 +194,7 @@ describe('consolidation', () => {
   it.each([
     { what: 'has a similar score and is outranked by others', fall: 0.04, state: 'completed' },
     { what: 'has a lower score and is outranked by others', fall: 0.06, state: 'reverted' },
-  ])('is $state if an affected memory $what', async ({ fall, state }) => {
+  ])('consolidation is $state if an affected memory $what', async ({ fall, state }) => {
     const touched = await store('a', { content: 'the lighthouse keeper plays chess' });
     for (let i = 0; i < 12; i++) await store(`b${i}`, { content: `the lighthouse keeper plays game${i}` });
     now += 5;
@@ -213,7 +213,7 @@ describe('consolidation', () => {
     expect(asked).toBe(2);
   });
 
-  it('is not reverted if an affected memory is outranked by a memory with the same text', async () => {
+  it('consolidation is not reverted if an affected memory is outranked by a memory with the same text', async () => {
     const touched = await store('a', { content: 'the lighthouse keeper plays chess' });
     const same = await store('b', { content: 'the lighthouse keeper plays chess', sessionId: 'another' });
     for (let i = 0; i < 12; i++) await store(`c${i}`, { content: `the lighthouse keeper plays game${i}` });
@@ -232,7 +232,7 @@ describe('consolidation', () => {
     expect(asked).toBe(2);
   });
 
-  it('is not reverted if an affected memory expires during the run', async () => {
+  it('consolidation is not reverted if an affected memory expires during the run', async () => {
     await store('expiring', { content: 'a passing shower', expiresAt: now + 5 });
     let asked = 0;
     const slow: RecallForCheck = (...question) => {
@@ -243,7 +243,7 @@ describe('consolidation', () => {
     expect([run.state, asked]).toEqual(['completed', 2]);
   });
 
-  it('is not reverted if a duplicate is evicted with the memory that it was merged into', async () => {
+  it('consolidation is not reverted if a duplicate is evicted with the memory that it was merged into', async () => {
     await store('kept', { content: 'the harbour wall', importance: 1 });
     for (const id of ['one', 'two']) await store(id, { content: 'the lighthouse keeper', importance: 0 });
     const run = await consolidator('one', { episodic: 1, semantic: 0 }).consolidate('default', 0);
@@ -263,7 +263,7 @@ describe('consolidation', () => {
     );
   });
 
-  it('publishes progress events', async () => {
+  it('consolidation publishes progress events', async () => {
     const log = newLog();
     const stream = log.follow(createSeal('0'.repeat(32)), 'default', {})[Symbol.asyncIterator]();
     await store('a');
@@ -343,7 +343,7 @@ describe('consolidation', () => {
     expect((await storage.run('default', id))?.state).toBe('undone');
   });
 
-  it('is undone after all queued runs have ended', async () => {
+  it('consolidation is undone after all queued runs have ended', async () => {
     await store('a');
     const one = consolidator();
     const first = await one.consolidate('default', 0);
@@ -355,7 +355,7 @@ describe('consolidation', () => {
     expect((await storage.stats('default', now)).working_count).toBe(2);
   });
 
-  it('cannot be undone if the run is older than the archive period', async () => {
+  it('consolidation cannot be undone if the run is older than the archive period', async () => {
     await store('a');
     const { id } = await consolidator().consolidate('default', 0);
     now += ARCHIVE_MS;
@@ -438,7 +438,7 @@ describe('consolidation', () => {
     expect(await getStates()).toEqual(['undone', 'completed', 'completed']);
   });
 
-  it('has a plan with the counts of the next run, and planning changes nothing', async () => {
+  it('consolidation has a plan with the counts of the next run, and planning changes nothing', async () => {
     for (const id of ['a', 'b']) await store(id, { content: 'same' });
     await store('expired', { expiresAt: now });
     const before = await storage.stats('default', now);
@@ -449,7 +449,7 @@ describe('consolidation', () => {
     expect((await consolidator().consolidate('default', 0)).counts).toMatchObject(totals);
   });
 
-  it('has a plan that does not evict a memory that the run would merge', async () => {
+  it('consolidation has a plan that does not evict a memory that the run would merge', async () => {
     await store('kept', { importance: 1 });
     for (const [id, importance] of [
       ['survivor', 0.2],

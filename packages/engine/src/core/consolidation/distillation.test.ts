@@ -110,7 +110,7 @@ describe('distillation', () => {
     );
   });
 
-  it('has a plan with exactly the changes of the next run, and planning changes nothing', async () => {
+  it('distillation has a plan with exactly the changes of the next run, and planning changes nothing', async () => {
     await storeTopic(0, 4);
     await storeTopic(1, 6);
     const { distil } = await createConsolidator(world).plan('default', 0);
@@ -193,7 +193,7 @@ describe('distillation', () => {
     expect(made.map(({ derivedFrom }) => derivedFrom)).toEqual([passed.map(({ id }) => id)]);
   });
 
-  it('is taken into account in the plan of evictions', async () => {
+  it('distillation is taken into account in the plan of evictions', async () => {
     await storeTopic(0, 4);
     await storeTopic(1, 4);
     const consolidator = createConsolidator(world, extractive, 1);

@@ -93,7 +93,7 @@ describe('extract', () => {
 });
 
 describe('facts that differ in a name, a number, a date or a negation', () => {
-  it('include at least 200 pairs in at least 6 languages and of each kind', () => {
+  it('facts that differ in a name, a number, a date or a negation include at least 200 pairs in at least 6 languages and of each kind', () => {
     expect(NEAR_PAIRS.length).toBeGreaterThanOrEqual(200);
     expect(new Set(NEAR_PAIRS.map(({ differsIn }) => differsIn))).toEqual(
       new Set(['name', 'number', 'date', 'negation']),
@@ -102,7 +102,7 @@ describe('facts that differ in a name, a number, a date or a negation', () => {
     expect(new Set(NEAR_PAIRS.flatMap(({ texts }) => texts)).size).toBe(2 * NEAR_PAIRS.length);
   });
 
-  it('are both quoted in full, each with its own source', () => {
+  it('facts that differ in a name, a number, a date or a negation are both quoted in full, each with its own source', () => {
     for (const { texts } of NEAR_PAIRS) {
       expect(extract(getGroup(...texts)).facts).toEqual([
         { text: texts[0], sources: ['memory-1'] },
@@ -111,7 +111,7 @@ describe('facts that differ in a name, a number, a date or a negation', () => {
     }
   });
 
-  it('are both quoted if the group also has other sources on the topic', () => {
+  it('facts that differ in a name, a number, a date or a negation are both quoted if the group also has other sources on the topic', () => {
     for (const { texts } of NEAR_PAIRS) {
       const group = getGroup(texts[0], texts.join(' '), texts[1], 'Noted.');
       for (const text of texts) expect(extract(group).content).toContain(text);

@@ -45,7 +45,7 @@ function after({ semanticBySource, groupSizes, background }: GroupsBefore, { mad
 }
 
 describe('a new group', () => {
-  it('is created from three related memories', () => {
+  it('a new group is created from three related memories', () => {
     expect(
       groupMemories(
         candidates([
@@ -57,7 +57,7 @@ describe('a new group', () => {
     ).toEqual({ made: [[1, 2, 3]], grown: [] });
   });
 
-  it('is not created from two memories', () => {
+  it('a new group is not created from two memories', () => {
     expect(groupMemories(candidates([[1, 2, 0.99]]), NONE)).toEqual({ made: [], grown: [] });
   });
 
@@ -66,7 +66,7 @@ describe('a new group', () => {
     ['with a shared word but a low cosine', [1, 3, 0.39]],
     ['with an unknown cosine', [1, 3, Number.NaN]],
     ['from a tie of a memory to itself', [1, 1, 1]],
-  ])('is not created %s', (_, tie) => {
+  ])('a new group is not created %s', (_, tie) => {
     expect(groupMemories(candidates([[1, 2, 0.8], tie]), NONE).made).toEqual([]);
   });
 
@@ -103,7 +103,7 @@ describe('an existing group', () => {
     expect([made, grown]).toEqual([[], [{ semantic: 1001, joining: [9] }]]);
   });
 
-  it('does not add a memory that is tied to only one of several sources', () => {
+  it('an existing group does not add a memory that is tied to only one of several sources', () => {
     expect(groupMemories(candidates([[9, 1, 0.8]]), withSources([1, 2, 3])).grown).toEqual([]);
     expect(groupMemories(candidates([[9, 1, 0.8]]), withSources([1])).grown).toEqual([
       { semantic: 1001, joining: [9] },

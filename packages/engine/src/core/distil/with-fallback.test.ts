@@ -95,7 +95,7 @@ describe('withFallback', () => {
     expect(await distiller.distil(GROUP, signal)).toMatchObject({ by: 'model' });
   });
 
-  it('does not call the fallback after an abort', async () => {
+  it('withFallback does not call the fallback after an abort', async () => {
     const reason = new Error('the run is over');
     const { distiller, reports } = withReports(createDistiller(reason));
     await expect(distiller.distil(GROUP, AbortSignal.abort(reason))).rejects.toBe(reason);

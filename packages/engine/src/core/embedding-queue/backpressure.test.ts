@@ -24,7 +24,7 @@ async function hasResolved(promise: Promise<void>): Promise<boolean> {
 const VERY_LONG_MS = 1_000_000;
 
 describe('Backpressure', () => {
-  it('does not pause without active work', async () => {
+  it('Backpressure does not pause without active work', async () => {
     expect(await hasResolved(new Backpressure().pause(VERY_LONG_MS))).toBe(true);
   });
 

@@ -155,7 +155,7 @@ describe('the embedding queue', () => {
     expect(signals.cosines[0]).toBeGreaterThan(0.3);
   });
 
-  it('does not read newly stored texts from storage', async () => {
+  it('the embedding queue does not read newly stored texts from storage', async () => {
     const { looks, storage: watched } = createCountingStorage();
     const queue = await startOn(watched, async () => withHook(() => {}));
     await expect.poll(looks).toBe(1);
@@ -215,7 +215,7 @@ describe('the embedding queue', () => {
     await expect.poll(() => storage.stats('default', 0)).toMatchObject({ pendingEmbeddings: 0 });
   });
 
-  it('does not delay stores while more than 64 memories are pending', async () => {
+  it('the embedding queue does not delay stores while more than 64 memories are pending', async () => {
     let go = () => {};
     const gate = new Promise<void>((resolve) => {
       go = resolve;
@@ -480,7 +480,7 @@ describe('the embedding queue', () => {
     expect(await queue.queryVector('feline resting')).toBeUndefined();
   });
 
-  it('does not expose messages of unexpected errors, which may contain paths', async () => {
+  it('the embedding queue does not expose messages of unexpected errors, which may contain paths', async () => {
     const queue = await startOpening(() => Promise.reject(new Error('/home/ada/model is corrupt')));
     expect(queue.health).toEqual({ state: 'unavailable', problem: 'the model fails; see the log' });
   });
@@ -568,7 +568,7 @@ describe('the embedding queue', () => {
     expect(asked).toEqual(['one', 'two', 'One']);
   });
 
-  it('does not cache failed query vectors', async () => {
+  it('the embedding queue does not cache failed query vectors', async () => {
     let broken = true;
     const queue = await start(
       withHook(() => {
@@ -580,7 +580,7 @@ describe('the embedding queue', () => {
     expect(await queue.queryVector('again')).toBeDefined();
   });
 
-  it('does not keep long texts in memory because cached queries are substrings of them', async () => {
+  it('the embedding queue does not keep long texts in memory because cached queries are substrings of them', async () => {
     const queue = await start(withHook(() => {}));
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc');
@@ -648,7 +648,7 @@ describe('a long text in the embedding queue', () => {
     return { opened, open };
   }
 
-  it('is found by its first parts when its store resolves, and by all parts in the end', async () => {
+  it('a long text in the embedding queue is found by its first parts when its store resolves, and by all parts in the end', async () => {
     const gate = createGate();
     const queue = await start(withPartsHook((parts) => (parts.includes('p080') ? gate.opened : undefined)));
     const text = await store(LONG);
@@ -662,7 +662,7 @@ describe('a long text in the embedding queue', () => {
     for (const query of ['p003', 'p080', 'p099']) expect(await getCosine(queue, query, text)).toBeCloseTo(1, 2);
   });
 
-  it('does not delay stores of short texts, even while the model embeds its parts', async () => {
+  it('a long text in the embedding queue does not delay stores of short texts, even while the model embeds its parts', async () => {
     const gate = createGate();
     const queue = await start(withPartsHook((parts) => (parts.includes('p000') ? gate.opened : undefined)));
     const long = queue.stored([await store(LONG)]);
@@ -675,7 +675,7 @@ describe('a long text in the embedding queue', () => {
     await Promise.all([long, another]);
   });
 
-  it('is embedded once, part by part, with few writes', async () => {
+  it('a long text in the embedding queue is embedded once, part by part, with few writes', async () => {
     const text = toText(400);
     const [seen, calls]: [string[], number[]] = [[], []];
     let writes = 0;
@@ -699,7 +699,7 @@ describe('a long text in the embedding queue', () => {
     expect(writes).toBeLessThan(15);
   });
 
-  it('is continued after a restart, without embedding its first pieces again', async () => {
+  it('a long text in the embedding queue is continued after a restart, without embedding its first pieces again', async () => {
     const [text] = (await storeAll([LONG])) as [PendingEmbedding];
     const stopped = await start(
       withPartsHook((parts) => {

@@ -284,7 +284,7 @@ describe('two processes with different models on one database', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('use the model that was opened last, and the process with the other model reports this and recalls by words', async () => {
+  it('two processes with different models on one database use the model that was opened last, and the process with the other model reports this and recalls by words', async () => {
     const { cat, ferry } = await fill(storages[0], await model('before', 256), 10);
     const earlier = await Process.start(storages[0], await model('before', 256));
     const later = await Process.start(storages[1], await model('after', 512));
@@ -315,7 +315,7 @@ describe('two processes with different models on one database', () => {
     expect(earlier.events).toHaveLength(1);
   });
 
-  it('use the earlier model again after a process has opened it again', async () => {
+  it('two processes with different models on one database use the earlier model again after a process has opened it again', async () => {
     const { cat } = await fill(storages[0], await model('before', 256), 10);
     const earlier = await Process.start(storages[0], await model('before', 256));
     const later = await Process.start(storages[1], await model('after', 512));

@@ -71,7 +71,7 @@ describe('openEmbedderEarly', () => {
     expect(model.seen.closed).toBe(1);
   });
 
-  it('does not close a model that a caller already uses when it is abandoned', async () => {
+  it('openEmbedderEarly does not close a model that a caller already uses when it is abandoned', async () => {
     const model = slowModel();
     const early = openEmbedderEarly(model.open);
     const asked = early.open(new AbortController().signal);

@@ -66,7 +66,9 @@ describe('the date that a query asks about', () => {
     ['2023年5月7日に何をした？', '2023-05-07', '2023-05-07'],
     ['Which books did I read in 2023?', '2023-01-01', '2023-12-31'],
     ['What did she finish last Friday on 23 January, 2022?', '2022-01-23', '2022-01-23'],
-  ])('is named by %j', async (query, from, last) => expect(await getDays(query)).toEqual([from, last]));
+  ])('the date that a query asks about is named by %j', async (query, from, last) =>
+    expect(await getDays(query)).toEqual([from, last]),
+  );
 
   it.each([
     ['What did we do yesterday?', '2026-11-22', '2026-11-22'],
@@ -91,7 +93,9 @@ describe('the date that a query asks about', () => {
     ['что было 3   дня\n назад', '2026-11-20', '2026-11-20'],
     ['昨日何をした', '2026-11-22', '2026-11-22'],
     ['昨天做了什么', '2026-11-22', '2026-11-22'],
-  ])('is relative to now in %j', async (query, from, last) => expect(await getDays(query)).toEqual([from, last]));
+  ])('the date that a query asks about is relative to now in %j', async (query, from, last) =>
+    expect(await getDays(query)).toEqual([from, last]),
+  );
 
   it.each([
     ['what happened on Monday', '2026-11-23', '2026-11-23'],
@@ -119,7 +123,7 @@ describe('the date that a query asks about', () => {
     ['before 2023', '0001-01-01', '2022-12-31'],
     ['before last Monday', '0001-01-01', '2026-11-15'],
     ['after 2024', '2025-01-01', '2026-11-23'],
-  ])('is resolved to a period in %j', async (query, from, last) => {
+  ])('the date that a query asks about is resolved to a period in %j', async (query, from, last) => {
     const [first, ...rest] = (await getDays(query)) ?? [];
     expect([first?.padStart(10, '0'), ...rest]).toEqual([from, last]);
   });
@@ -147,13 +151,13 @@ describe('the date that a query asks about', () => {
     ['Arabic', 'ماذا فعلت اليوم؟', 'ماذا فعلت أمس؟', 'ماذا فعلت الأسبوع الماضي؟'],
     ['Hindi', 'आज क्या हुआ?', 'कल क्या हुआ?', 'पिछले हफ्ते क्या हुआ?'],
     ['Tamil', 'இன்று என்ன நடந்தது?', 'நேற்று என்ன நடந்தது?', 'கடந்த வாரம் என்ன நடந்தது?'],
-  ])('can be relative to now in %s', async (_, today, yesterday, lastWeek) => {
+  ])('the date that a query asks about can be relative to now in %s', async (_, today, yesterday, lastWeek) => {
     expect(await getDays(today)).toEqual(['2026-11-23', '2026-11-23']);
     expect(await getDays(yesterday)).toEqual(['2026-11-22', '2026-11-22']);
     expect(await getDays(lastWeek)).toEqual(['2026-11-15', '2026-11-22']);
   });
 
-  it('is not read from "ma" in Italian, which means "today" in Hungarian', async () => {
+  it('the date that a query asks about is not read from "ma" in Italian, which means "today" in Hungarian', async () => {
     expect(await askedDate('ma dove ho messo le chiavi', { now: NOW, zone: 'UTC' })).toBeUndefined();
   });
 
@@ -164,7 +168,7 @@ describe('the date that a query asks about', () => {
     ['the 7th of May', '2026-05-07'],
     ['since last Monday', '2026-11-16'],
     ['What did June say in December?', '2025-12-01'],
-  ])('is the last occurrence of a recurring date in %j', async (query, from) =>
+  ])('the date that a query asks about is the last occurrence of a recurring date in %j', async (query, from) =>
     expect((await getDays(query))?.[0]).toBe(from),
   );
 
@@ -191,15 +195,17 @@ describe('the date that a query asks about', () => {
     'Which books come out in 2031?',
     '',
     '5'.repeat(8000),
-  ])('is undefined for %j', async (query) => expect(await askedDate(query, { now: NOW, zone: 'UTC' })).toBeUndefined());
+  ])('the date that a query asks about is undefined for %j', async (query) =>
+    expect(await askedDate(query, { now: NOW, zone: 'UTC' })).toBeUndefined(),
+  );
 
   // Without a limit, the parser takes minutes for these queries.
   it.each(['года', 'роки', 'час', 'года   ', 'роки    ', 'weeks ago   ', 'года,', 'год - '])(
-    'is searched for in only a limited part of a query that repeats %j',
+    'the date that a query asks about is searched for in only a limited part of a query that repeats %j',
     async (words) => expect(await askedDate(`${words} `.repeat(200), { now: NOW, zone: 'UTC' })).toBeUndefined(),
   );
 
-  it('is the day in the time zone of the query, with limits that include that day in all time zones', async () => {
+  it('the date that a query asks about is the day in the time zone of the query, with limits that include that day in all time zones', async () => {
     expect(await askedDate('on 7 May 2023', { now: NOW, zone: 'America/New_York' })).toEqual({
       from: Date.parse('2023-05-07T00:00:00-04:00'),
       until: Date.parse('2023-05-08T00:00:00-04:00'),
@@ -209,7 +215,7 @@ describe('the date that a query asks about', () => {
     });
   });
 
-  it('is relative to the current day in the time zone of the query', async () => {
+  it('the date that a query asks about is relative to the current day in the time zone of the query', async () => {
     const late = Date.parse('2026-11-23T23:59:00Z');
     expect(await getDays('yesterday', late)).toEqual(['2026-11-22', '2026-11-22']);
     expect(await getDays('yesterday', late + 60_000)).toEqual(['2026-11-23', '2026-11-23']);
@@ -218,7 +224,7 @@ describe('the date that a query asks about', () => {
     expect(await getDays('since Monday', late, 'Asia/Tokyo')).toEqual(['2026-11-23', '2026-11-24']);
   });
 
-  it('has 23 or 25 hours when daylight saving time begins or ends', async () => {
+  it('the date that a query asks about has 23 or 25 hours when daylight saving time begins or ends', async () => {
     const hours = async (query: string) => {
       const { from = 0, until = 0 } = (await askedDate(query, { now: NOW, zone: 'Europe/Berlin' })) ?? {};
       return (until - from) / 3_600_000;

@@ -25,7 +25,7 @@ describe('getSpeakerTerms for "you"', () => {
   );
 
   it.each(['Can you recommend one?', 'What would you recommend', 'Could  you recommend youth work?'])(
-    'does not include the assistant for the request "%s"',
+    'getSpeakerTerms for "you" does not include the assistant for the request "%s"',
     (query) => expect(getSpeakerTerms(query, WORDS)).toEqual(WORDS),
   );
 
@@ -103,11 +103,11 @@ describe('getWordKinds', () => {
     expect(marked(query, 'named')).toEqual(expect.arrayContaining(names)),
   );
 
-  it('does not treat capitalized words of other languages as names', () => {
+  it('getWordKinds does not treat capitalized words of other languages as names', () => {
     expect(marked('Wo liegt mein Schlüssel zu Haus 7', 'named', true)).toEqual(['7']);
   });
 
-  it('does not treat the words of a date as names', () => {
+  it('getWordKinds does not treat the words of a date as names', () => {
     expect([...kinds('what Ann did on 7 May 2023', { date }).named].filter((isNamed) => isNamed)).toHaveLength(1);
   });
 
@@ -154,25 +154,25 @@ const VOCABULARY = [
 const anyWords = fc.array(fc.constantFrom(...VOCABULARY), { minLength: 1, maxLength: 8 });
 
 describe('synonyms of a query', () => {
-  it('are returned if memories contain them, with the index of their query word', () => {
+  it('synonyms of a query are returned if memories contain them, with the index of their query word', () => {
     expect(weigh('my doctor', { doctor: 2, physician: 1 })).toEqual([
       { word: 1, term: 'physician', weight: expect.closeTo(0.22, 1) },
     ]);
     expect(weigh('my doctor', { doctor: 2 })).toEqual([]);
   });
 
-  it('are the same for any inflected form of the query word', () => {
+  it('synonyms of a query are the same for any inflected form of the query word', () => {
     expect(weigh('Doctors?', { physician: 1 })).toHaveLength(1);
     expect(weigh('Doctors?', { physician: 1 })).toEqual(weigh('doctor', { physician: 1 }));
   });
 
-  it('have a lower weight if they are less similar to the query word', () => {
+  it('synonyms of a query have a lower weight if they are less similar to the query word', () => {
     const [physician, medicine] = weigh('doctor', { doctor: 5, physician: 5, medicin: 5 });
     expect([physician?.term, medicine?.term]).toEqual(['physician', 'medicin']);
     expect(physician?.weight).toBeGreaterThan(medicine?.weight as number);
   });
 
-  it('have a lower weight if they are more frequent than the query word, but no higher weight if they are rarer', () => {
+  it('synonyms of a query have a lower weight if they are more frequent than the query word, but no higher weight if they are rarer', () => {
     const weight = (doctor: number, physician: number) => weigh('doctor', { doctor, physician })[0]?.weight;
     expect(weight(5, 50)).toBeLessThan(weight(5, 5) as number);
     expect(weight(5, 500)).toBeLessThan(weight(5, 50) as number);
@@ -195,11 +195,11 @@ describe('synonyms of a query', () => {
     );
   });
 
-  it('are absent for unknown words', () => {
+  it('synonyms of a query are absent for unknown words', () => {
     expect(getSynonyms(english, queryWords('Blakeney 4711 数 xyzzyx'))).toEqual([]);
   });
 
-  it('are limited in number for any number of query words', () => {
+  it('synonyms of a query are limited in number for any number of query words', () => {
     const words = english
       .getSynonyms('doctor')
       .flatMap(({ term }) => english.getSynonyms(term).map((near) => [near.term]));

@@ -287,7 +287,7 @@ describe('ranking', () => {
     expect(ask({ asksAdvice: true, looksBack: true })).toEqual([0, 1]);
   });
 
-  it('does not prefer an instruction if most candidates are instructions', () => {
+  it('ranking does not prefer an instruction if most candidates are instructions', () => {
     const rows = memories({ cosine: 0.5 }, { cosine: 0.55 }, {}, {}, {}, {}, {}, {});
     const wish = (instructions: number) => {
       const marks = Uint16Array.from(rows, (_, row) => (row < instructions && row !== 1 ? MARKS.instruction : 0));
@@ -298,7 +298,7 @@ describe('ranking', () => {
     expect(wish(8).evidence.wish).toBe(0);
   });
 
-  it('does not rank an unrelated instruction above an answer', () => {
+  it('ranking does not rank an unrelated instruction above an answer', () => {
     const rows = memories({ frequencies: [0], cosine: 0.2 }, { cosine: 0.4 });
     expect(getRows(rank(makeSignals(rows, [5], { marks: Uint16Array.of(MARKS.instruction, 0) }), all))).toEqual([1, 0]);
   });
@@ -385,7 +385,7 @@ describe('ranking', () => {
     expect(rank(makeSignals([], [5]), all)).toEqual([]);
   });
 
-  it('does not rank neighbors of candidates', () => {
+  it('ranking does not rank neighbors of candidates', () => {
     const rows = memories({ session: 0 }, { session: 0, cosine: 0.9 });
     expect(getRows(rank(makeSignals(rows, [5], { pool: 1, candidateCount: 1 }), all))).toEqual([0]);
   });
@@ -429,7 +429,7 @@ describe('ranking', () => {
     );
   });
 
-  it('does not depend on the order of candidates', () => {
+  it('ranking does not depend on the order of candidates', () => {
     const shuffled = anyRows.chain((rows) =>
       fc.tuple(fc.constant(rows), fc.shuffledSubarray([...rows.keys()], { minLength: rows.length })),
     );
@@ -473,19 +473,22 @@ describe('a memory with the same text as a better memory', () => {
   it.each([
     ['the older memory if both have the same retention', 0.5, [1, 0]],
     ['the memory with the lower retention', 0.6, [0, 1]],
-  ])('is, among two equally relevant memories, %s', (_, retention, order) => {
-    const rows = memories({ text: 1, retention }, { text: 1, retention: 0.5 });
-    expect(getRows(rank(makeSignals(rows, [5]), all))).toEqual(order);
-  });
+  ])(
+    'a memory with the same text as a better memory is, among two equally relevant memories, %s',
+    (_, retention, order) => {
+      const rows = memories({ text: 1, retention }, { text: 1, retention: 0.5 });
+      expect(getRows(rank(makeSignals(rows, [5]), all))).toEqual(order);
+    },
+  );
 
-  it('is not ranked lower if the better memory is only in the tail', () => {
+  it('a memory with the same text as a better memory is not ranked lower if the better memory is only in the tail', () => {
     const rows = memories({ text: 1, cosine: 0.2 }, { text: 1, cosine: 0.9 });
     const ranked = rank(makeSignals(rows, [5], { pool: 1 }), all);
     expect(ranked.find(({ row }) => row === 0)?.evidence.repeat).toBe(0);
     expect(ranked.find(({ row }) => row === 1)?.evidence.repeat).toBe(1);
   });
 
-  it('is a repeat of the best memory of the tail if both are in the tail', () => {
+  it('a memory with the same text as a better memory is a repeat of the best memory of the tail if both are in the tail', () => {
     const rows = memories({}, { text: 1, cosine: 0.2 }, { text: 1, cosine: 0.9 }, { text: 1, cosine: 0.4 });
     const { repeat } = getEvidence(makeSignals(rows, [5], { pool: 1 }));
     expect([...repeat]).toEqual([0, 1, 0, 1]);
@@ -494,13 +497,16 @@ describe('a memory with the same text as a better memory', () => {
   it.each([
     ['repeats a memory of the pool, if its source is a candidate', 3, [1, 0, 0]],
     ['repeats no memory of the tail', 2, [0, 0, 0]],
-  ])('is not the original of other memories if it is a semantic memory, which %s', (_row, pool, expected) => {
-    const rows = memories({ text: 1, cosine: 0.9 }, { distilledInto: 0 }, { text: 1, cosine: 0.2 });
-    const { repeat } = getEvidence(makeSignals(rows, [5], { pool }));
-    expect([...repeat]).toEqual(expected);
-  });
+  ])(
+    'a memory with the same text as a better memory is not the original of other memories if it is a semantic memory, which %s',
+    (_row, pool, expected) => {
+      const rows = memories({ text: 1, cosine: 0.9 }, { distilledInto: 0 }, { text: 1, cosine: 0.2 });
+      const { repeat } = getEvidence(makeSignals(rows, [5], { pool }));
+      expect([...repeat]).toEqual(expected);
+    },
+  );
 
-  it('is a repeat, while exactly one memory per text is not', () => {
+  it('a memory with the same text as a better memory is a repeat, while exactly one memory per text is not', () => {
     fc.assert(
       fc.property(anyRows, anyFrequencies, (rows, frequencies) => {
         const { repeat } = getEvidence(makeSignals(rows, frequencies));
@@ -519,7 +525,7 @@ describe('retention', () => {
     expect(getRows(rank(makeSignals(rows, [5]), all))).toEqual([1, 2, 0]);
   });
 
-  it('does not rank a less relevant memory above a more relevant memory', () => {
+  it('retention does not rank a less relevant memory above a more relevant memory', () => {
     const rows = memories({ retention: 0, frequencies: [1, 1] }, { retention: 1, frequencies: [1, 0] });
     expect(getRows(rank(makeSignals(rows, [300, 300]), all))).toEqual([0, 1]);
   });
@@ -548,7 +554,7 @@ describe('retention', () => {
     );
   });
 
-  it('does not change the order of memories with the same retention', () => {
+  it('retention does not change the order of memories with the same retention', () => {
     const inOrder = (retention: number) => {
       const rows = memories({ retention }, { retention, cosine: 0.31 }, { retention, cosine: 0.9 }, { retention });
       return getRows(rank(makeSignals(rows, [5]), all));
@@ -568,7 +574,7 @@ describe('a superseded memory', () => {
     expect(getRows(rank(makeSignals(rows, [5]), all))).toEqual([1, 2, 0]);
   });
 
-  it('is returned if memories supersede each other in a circle', () => {
+  it('a superseded memory is returned if memories supersede each other in a circle', () => {
     const rows = memories({ cosine: 0.9, supersededBy: 1 }, { supersededBy: 0 }, { cosine: 0.5, supersededBy: 0 });
     expect(getRows(rank(makeSignals(rows, [5]), all))).toEqual([0, 2, 1]);
   });
@@ -618,12 +624,12 @@ describe('a semantic memory', () => {
     expect(rowAt(ranked, 3).score).toBe(rowAt(ranked, 2).score);
   });
 
-  it('does not raise its successor above its sources', () => {
+  it('a semantic memory does not raise its successor above its sources', () => {
     const rows = memories({ cosine: 0.5, distilledInto: 1 }, { cosine: 0.9, supersededBy: 2 }, { cosine: 0.1 });
     expect(getRows(rank(makeSignals(rows, [5]), all))).toEqual([0, 2, 1]);
   });
 
-  it('does not push a source out of the first k results, for any k', () => {
+  it('a semantic memory does not push a source out of the first k results, for any k', () => {
     fc.assert(
       fc.property(anyDistilled, anyFrequencies, ({ sources, all: rows }, frequencies) => {
         const ranked = rank(makeSignals(rows, frequencies), all);
@@ -652,7 +658,7 @@ describe('a word match', () => {
   const frequencies = fc.array(fc.nat({ max: 60_000 }), { minLength: TERMS, maxLength: TERMS });
   const length = fc.nat({ max: 100_000 });
 
-  it('does not decrease with one more occurrence of a query term', () => {
+  it('a word match does not decrease with one more occurrence of a query term', () => {
     fc.assert(
       fc.property(frequencies, length, anyFrequencies, fc.nat({ max: TERMS - 1 }), (before, size, documents, term) => {
         const after = before.map((frequency, index) => frequency + (index === term ? 1 : 0));
@@ -661,7 +667,7 @@ describe('a word match', () => {
     );
   });
 
-  it('does not decrease if the text is shorter', () => {
+  it('a word match does not decrease if the text is shorter', () => {
     fc.assert(
       fc.property(frequencies, length, length, anyFrequencies, (any, a, b, documents) => {
         expect(match(any, Math.min(a, b), documents)).toBeGreaterThanOrEqual(match(any, Math.max(a, b), documents));
@@ -669,7 +675,7 @@ describe('a word match', () => {
     );
   });
 
-  it('is between 0 and 2 for any counts', () => {
+  it('a word match is between 0 and 2 for any counts', () => {
     fc.assert(
       fc.property(frequencies, length, anyFrequencies, fc.nat({ max: 10 }), (any, size, documents, memoryCount) => {
         const row = { ...plain, frequencies: any, length: size };
@@ -683,11 +689,11 @@ describe('a word match', () => {
     );
   });
 
-  it('is higher for a rare term than for a common one', () => {
+  it('a word match is higher for a rare term than for a common one', () => {
     expect(match([1, 0], 20, [3, 300])).toBeGreaterThan(match([0, 1], 20, [3, 300]));
   });
 
-  it('is 0 for a query without words', () => {
+  it('a word match is 0 for a query without words', () => {
     expect(match([], 20, [])).toBe(0);
   });
 });
@@ -756,7 +762,7 @@ describe('a synonym of a query word', () => {
     expect(match(1, 1)[1]).toBeGreaterThan(match(1, 0)[1] as number);
   });
 
-  it('does not change the ranking if no memory contains the synonym', () => {
+  it('a synonym of a query word does not change the ranking if no memory contains the synonym', () => {
     fc.assert(
       fc.property(anyRows, anyFrequencies, weights, (rows, documents, weight) => {
         const without = rank(makeSignals(rows, documents), all);

@@ -47,7 +47,7 @@ describe('word search', () => {
     ['10.0.1.25', 'from 10.25.0.1 to 25.0.1.10'],
     ['1.3.2', 'release v1.2.3'],
     ['555-0142', '0142 555'],
-  ])('does not find %j in %j', (query, memory) => expect(finds(query, memory)).toBe(false));
+  ])('word search does not find %j in %j', (query, memory) => expect(finds(query, memory)).toBe(false));
 });
 
 describe('termFrequencies', () => {
@@ -55,7 +55,7 @@ describe('termFrequencies', () => {
     expect(terms('Melanie painted a sunrise')).toEqual(['melani', 'paint', 'a', 'sunris']);
   });
 
-  it('does not stem words with digits', () => {
+  it('termFrequencies does not stem words with digits', () => {
     expect(terms('running 5s-ing')).toEqual(['run', '5s', '5', 'ing']);
   });
 });
@@ -93,7 +93,9 @@ describe('search for identifiers, numbers and addresses', () => {
     ['C++', 'written in C#'],
     ['100200', '100,2000'],
     ['12', 'half a cup: ½'],
-  ])('does not find %j in %j', (query, memory) => expect(finds(query, memory)).toBe(false));
+  ])('search for identifiers, numbers and addresses does not find %j in %j', (query, memory) =>
+    expect(finds(query, memory)).toBe(false),
+  );
 
   it('treats a digest as one term', () => {
     expect(terms('3fA85f64Bc')).toEqual(['3fa85f64bc']);
@@ -137,7 +139,7 @@ describe('search for symbols', () => {
     ['½', '½ cup'],
   ])('finds %j in %j', (query, memory) => expect(finds(query, memory)).toBe(true));
 
-  it('does not find a flag that consists of the halves of two adjacent flags', () => {
+  it('search for symbols does not find a flag that consists of the halves of two adjacent flags', () => {
     expect(finds('🇷🇩', '🇫🇷🇩🇪')).toBe(false);
   });
 
@@ -145,22 +147,22 @@ describe('search for symbols', () => {
     expect(terms('──────')).toEqual(['─']);
   });
 
-  it('ignores punctuation', () => {
+  it('search for symbols ignores punctuation', () => {
     expect(plain('?! … ---')).toEqual([]);
   });
 });
 
 describe('stop words', () => {
-  it('are left out of a query with other words', () => {
+  it('stop words are left out of a query with other words', () => {
     expect(plain('What did the cat do to my shoes?')).toEqual(['cat', 'my', 'shoe']);
   });
 
-  it('are searched for if a query has no other words', () => {
+  it('stop words are searched for if a query has no other words', () => {
     expect(plain('to be or not to be')).toEqual(['to', 'be', 'or', 'not']);
     expect(finds('to be or not to be', 'To be, or not to be, that is the question')).toBe(true);
   });
 
-  it('are indexed, but are not included in the length of the memory', () => {
+  it('stop words are indexed, but are not included in the length of the memory', () => {
     const { frequencies, length } = termFrequencies('the cat and the dog');
     expect(frequencies.get('the')).toBe(2);
     expect(length).toBe(2);
@@ -172,7 +174,7 @@ describe('the first words of a text', () => {
   const text = (opening: string, words: number) =>
     [opening, ...Array.from({ length: words }, (_, n) => word(n)), 'ferry'].join(' ');
 
-  it('are weighted as one additional occurrence, which does not change the length of the text', () => {
+  it('the first words of a text are weighted as one additional occurrence, which does not change the length of the text', () => {
     const { frequencies, length } = termFrequencies(text('lighthouse', 40));
     expect(frequencies.get('lighthous')).toBe(2);
     expect(frequencies.get('ferri')).toBe(1);
@@ -180,12 +182,12 @@ describe('the first words of a text', () => {
     expect(termFrequencies(text('lighthouse lighthouse', 40)).frequencies.get('lighthous')).toBe(3);
   });
 
-  it('have no additional occurrence in a text of fewer than 30 words', () => {
+  it('the first words of a text have no additional occurrence in a text of fewer than 30 words', () => {
     const opening = (words: number) => termFrequencies(text('lighthouse', words - 2)).frequencies.get('lighthous');
     expect([opening(20), opening(29), opening(30)]).toEqual([1, 1, 2]);
   });
 
-  it('have one additional occurrence of their stems in other languages', () => {
+  it('the first words of a text have one additional occurrence of their stems in other languages', () => {
     const german =
       'Die Leuchttürme stehen an der Küste und werden von den Wärtern bewacht, die dort seit Jahren wohnen. ';
     const { frequencies } = termFrequencies(german.repeat(6));
@@ -261,7 +263,7 @@ describe('search in several languages', () => {
     expect(terms(text).filter((term) => term.startsWith('~'))).toEqual([]);
   });
 
-  it('does not apply the stemming of another language to identifiers and numbers', () => {
+  it('search in several languages does not apply the stemming of another language to identifiers and numbers', () => {
     const found = terms('Die Funktion fooBar2000 liegt in der Datei main_test.py und kostet 42 Euro');
     expect(found).toEqual(expect.arrayContaining(['foobar2000', 'main', 'test', 'py', '42']));
     expect(found.some((term) => /^~.*\d/.test(term))).toBe(false);
@@ -371,11 +373,11 @@ describe('the matched words of a text', () => {
     ['include numbers with digit grouping', '1200', 'It costs 1,200 euros', ['1,200']],
     ['are whole compounds if a part matches', 'timeout', 'the readTimeout of C++', ['readTimeout']],
     ['are empty without a match', 'zebra', 'a horse', []],
-  ])('%s', (_, query, text, expected) => {
+  ])('the matched words of a text %s', (_, query, text, expected) => {
     expect(matched(query, text).toSorted()).toEqual(expected.toSorted());
   });
 
-  it('are searched for only in the first maxUnits of all texts together', () => {
+  it('the matched words of a text are searched for only in the first maxUnits of all texts together', () => {
     const match = wordMatcher('key', 10);
     expect(match('a key')).toEqual(['key']);
     expect(match('12345key')).toEqual([]);

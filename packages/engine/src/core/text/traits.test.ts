@@ -18,14 +18,16 @@ describe('the speaker name', () => {
     [': nobody', ''],
     [`${'a'.repeat(41)}: too long for a name`, ''],
     ['', ''],
-  ])('in %j is %j', (text, name) => expect(readTraits(text, []).speakerName).toBe(name));
+  ])('the speaker name in %j is %j', (text, name) => expect(readTraits(text, []).speakerName).toBe(name));
 
   it.each([
     [['role:user'], 'user'],
     [['health', 'role:Dr. Ann Lee: on call', 'role:user'], 'Dr. Ann Lee: on call'],
     [['role: '], 'Note'],
     [['roles', 'user'], 'Note'],
-  ])('with the tags %j is %j', (tags, name) => expect(readTraits('Note: hello', tags).speakerName).toBe(name));
+  ])('the speaker name with the tags %j is %j', (tags, name) =>
+    expect(readTraits('Note: hello', tags).speakerName).toBe(name),
+  );
 
   it('identifies the same speaker regardless of case and accents', () => {
     expect(readTraits('JOSÉ: a', []).speaker).toBe(readTraits('Jose: b', []).speaker);
@@ -45,13 +47,13 @@ describe('a question', () => {
     'أين هو؟',
     'Where is it? [photo of a key]',
     'Where is it? [a] [b] ',
-  ])('is detected in %j', (text) => expect(asks(text)).toBe(true));
+  ])('a question is detected in %j', (text) => expect(asks(text)).toBe(true));
 
-  it.each(['It is here.', 'Where? Here.', 'a ? b', '', 'first; second;'])('is not detected in %j', (text) =>
+  it.each(['It is here.', 'Where? Here.', 'a ? b', '', 'first; second;'])('a question is not detected in %j', (text) =>
     expect(asks(text)).toBe(false),
   );
 
-  it('is detected only at the end of a text, also in a text of one megabyte', () => {
+  it('a question is detected only at the end of a text, also in a text of one megabyte', () => {
     expect(asks(`${'[ '.repeat(500_000)}?`)).toBe(true);
     expect(asks('?['.repeat(500_000))).toBe(false);
   });
@@ -77,7 +79,7 @@ describe('a lasting instruction', () => {
     'Notes:\n- Never use tabs',
     'From now on I eat no meat.',
     'Give me short answers whenever I ask about code.',
-  ])('is contained in %j', (text) => expect(hasInstruction(text)).toBe(true));
+  ])('a lasting instruction is contained in %j', (text) => expect(hasInstruction(text)).toBe(true));
 
   it.each([
     'I always lose my keys.',
@@ -87,9 +89,9 @@ describe('a lasting instruction', () => {
     'Always been a fan of jazz.',
     'I prefer trains to planes',
     '',
-  ])('is not contained in %j', (text) => expect(hasInstruction(text)).toBe(false));
+  ])('a lasting instruction is not contained in %j', (text) => expect(hasInstruction(text)).toBe(false));
 
-  it('is detected only at the beginning of a text', () => {
+  it('a lasting instruction is detected only at the beginning of a text', () => {
     expect(hasInstruction(`${'It went on. '.repeat(40)}Never share it.`)).toBe(false);
   });
 });
@@ -102,7 +104,7 @@ describe('a preference', () => {
     'Ann prefers tea.',
     'Ann would rather stay at home.',
     'The user always wants a summary first.',
-  ])('is stated by %j', (text) => expect(hasPreference(text)).toBe(true));
+  ])('a preference is stated by %j', (text) => expect(hasPreference(text)).toBe(true));
 
   it.each([
     'Always answer in French.',
@@ -110,5 +112,5 @@ describe('a preference', () => {
     'What would you rather do?',
     'We saw her once.',
     '',
-  ])('is not stated by %j', (text) => expect(hasPreference(text)).toBe(false));
+  ])('a preference is not stated by %j', (text) => expect(hasPreference(text)).toBe(false));
 });

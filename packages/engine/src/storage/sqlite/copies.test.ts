@@ -151,7 +151,7 @@ describe('Storage.backup', () => {
     await storage.close();
   });
 
-  it('is aborted by Storage.close, and leaves no files', async () => {
+  it('Storage.backup is aborted by Storage.close, and leaves no files', async () => {
     const storage = await open();
     await storage.storeMany(many(2000));
     const making = expect(storage.backup()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
@@ -402,7 +402,7 @@ describe('verifyFile', () => {
     await storage.close();
   });
 
-  it('reports corrupted pages', async () => {
+  it('verifyFile reports corrupted pages', async () => {
     await prepare();
     const bytes = await readFile(path);
     bytes.fill(0x5a, bytes.length - 8192 * 4, bytes.length - 8192);

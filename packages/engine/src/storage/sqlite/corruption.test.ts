@@ -219,12 +219,12 @@ describe('an integrity check finds', () => {
       expected: /memory 8 was merged into a missing memory/,
     },
   ];
-  it.each(rows)('$row', ({ corrupt, expected }) => {
+  it.each(rows)('an integrity check finds $row', ({ corrupt, expected }) => {
     corrupt();
     expect(verifyFile(path).problems.join('\n')).toMatch(expected);
   });
 
-  it('a corrupted text and a corrupted index entry in an open database', async () => {
+  it('an integrity check finds a corrupted text and a corrupted index entry in an open database', async () => {
     for (const { corrupt } of rows.slice(0, 3)) corrupt();
     const storage = await open();
     const problems = await storage.integrity();
@@ -264,7 +264,7 @@ describe('a corrupted or incompatible file', () => {
     await storage.close();
   });
 
-  it('is rejected and not changed if it is truncated, with or without a write-ahead log', async () => {
+  it('a corrupted or incompatible file is rejected and not changed if it is truncated, with or without a write-ahead log', async () => {
     const half = join(folder, 'half.db');
     await copyFile(path, half);
     await truncate(half, 8192 * 9);
@@ -279,7 +279,7 @@ describe('a corrupted or incompatible file', () => {
     expect([await isUnchanged(path, rest), await isUnchanged(`${path}-wal`, log)]).toEqual([true, true]);
   });
 
-  it('is rejected if it is empty or missing but has a write-ahead log, and the log is not changed', async () => {
+  it('a corrupted or incompatible file is rejected if it is empty or missing but has a write-ahead log, and the log is not changed', async () => {
     const { log } = await leaveLog();
     await writeFile(path, '');
     const refused = { code: 'UNAVAILABLE', message: expect.stringMatching(/missing or empty.*-wal/) };
@@ -289,7 +289,7 @@ describe('a corrupted or incompatible file', () => {
     expect(await isUnchanged(`${path}-wal`, log)).toBe(true);
   });
 
-  it('is rejected and not changed if its schema version does not match its schema', async () => {
+  it('a corrupted or incompatible file is rejected and not changed if its schema version does not match its schema', async () => {
     for (const version of [0, -1]) {
       const connection = new Sqlite(path);
       connection.pragma(`user_version = ${version}`);
@@ -300,7 +300,7 @@ describe('a corrupted or incompatible file', () => {
     }
   });
 
-  it('is rejected and not changed, like its write-ahead log, if the log of a killed newer memoryd contains a newer schema version', async () => {
+  it('a corrupted or incompatible file is rejected and not changed, like its write-ahead log, if the log of a killed newer memoryd contains a newer schema version', async () => {
     const connection = new Sqlite(path);
     connection.pragma('journal_mode = WAL');
     connection.pragma(`user_version = ${MIGRATIONS.length + 1}`);

@@ -155,25 +155,28 @@ describe('the locks of an open database', () => {
       },
     ],
   ];
-  it.each(acts)('are kept after %s, so that another process leaves the log in place', async (_act, run) => {
-    const before = getLocks();
-    await run();
-    expect(getLocks()).toEqual(before);
-    const count = countInOtherProcess();
-    await database.storage.store(newMemory({ id: 'second' }));
-    expect(countInOtherProcess()).toBe(count + 1);
-  });
+  it.each(acts)(
+    'the locks of an open database are kept after %s, so that another process leaves the log in place',
+    async (_act, run) => {
+      const before = getLocks();
+      await run();
+      expect(getLocks()).toEqual(before);
+      const count = countInOtherProcess();
+      await database.storage.store(newMemory({ id: 'second' }));
+      expect(countInOtherProcess()).toBe(count + 1);
+    },
+  );
 });
 
 describe.skipIf(process.platform === 'win32')('the descriptors of the file', () => {
-  it('do not increase with each engine that forgets and closes while another engine is open', async () => {
+  it('the descriptors of the file do not increase with each engine that forgets and closes while another engine is open', async () => {
     await forgetAndClose();
     const before = getDescriptors();
     for (let i = 0; i < 3; i++) await forgetAndClose();
     expect(getDescriptors()).toEqual(before);
   });
 
-  it('increase by at most one for each other thread with such engines', async () => {
+  it('the descriptors of the file increase by at most one for each other thread with such engines', async () => {
     await runInThread('await engine.close()');
     const before = getDescriptors();
     await runInThread('await engine.close()', 3);
@@ -181,7 +184,7 @@ describe.skipIf(process.platform === 'win32')('the descriptors of the file', () 
   });
 
   it.each(['one after the other', 'at the same time'])(
-    'are all closed after the engines have closed %s',
+    'the descriptors of the file are all closed after the engines have closed %s',
     async (how) => {
       const others = [database, await open()];
       for (const each of others) await forget(each);

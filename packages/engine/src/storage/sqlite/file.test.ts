@@ -179,7 +179,7 @@ describe('the file of an open database', () => {
     check.close();
   });
 
-  it('is purged later if a reader blocks the write-ahead log, and the response reports the pending purge', async () => {
+  it('the file of an open database is purged later if a reader blocks the write-ahead log, and the response reports the pending purge', async () => {
     const { storage } = database;
     await storage.store(memory('secret', 'xylograph'));
     const reader = openBlockingReader(file);
@@ -200,7 +200,7 @@ describe('the file of an open database', () => {
     clearTimeout(release);
   });
 
-  it('is read in the order of the calls', async () => {
+  it('the file of an open database is read in the order of the calls', async () => {
     const { storage } = database;
     const finished: number[] = [];
     const read = (i: number) => storage.memory('default', `m${i}`, 2).then(() => finished.push(i));
@@ -213,7 +213,7 @@ describe('the file of an open database', () => {
 });
 
 describe('the database file', () => {
-  it('is created with its folders and owner-only permissions, and is the only file after a clean shutdown', async () => {
+  it('the database file is created with its folders and owner-only permissions, and is the only file after a clean shutdown', async () => {
     const nested = join(folder, 'a', 'b', 'memory.db');
     const storage = await open(nested);
     await storage.store(memory('one', 'text'));
@@ -254,7 +254,7 @@ describe('the database file', () => {
     await storage.close();
   });
 
-  it('is purged at the next start if a crash interrupted the purge', async () => {
+  it('the database file is purged at the next start if a crash interrupted the purge', async () => {
     const storage = await open();
     await storage.store(memory('secret', 'xylograph'));
     const reader = openBlockingReader();
@@ -276,7 +276,7 @@ describe('the database file', () => {
     await restarted.close();
   });
 
-  it('is opened through a symbolic link after a crash, with its write-ahead log', async () => {
+  it('the database file is opened through a symbolic link after a crash, with its write-ahead log', async () => {
     const storage = await open();
     await storage.storeMany(many(50));
     const crashed = join(folder, 'crashed');
@@ -289,7 +289,7 @@ describe('the database file', () => {
     await restarted.close();
   });
 
-  it('is rejected if it has several hard links, because each name has its own write-ahead log', async () => {
+  it('the database file is rejected if it has several hard links, because each name has its own write-ahead log', async () => {
     const storage = await open();
     await storage.store(memory('first', 'stored'));
     await link(path, join(folder, 'other.db'));
@@ -305,7 +305,7 @@ describe('the database file', () => {
     await restarted.close();
   });
 
-  it('is searched including the writes of other connections', async () => {
+  it('the database file is searched including the writes of other connections', async () => {
     const [one, other] = [await open(), await open()];
     await one.useModel('model');
     const stored = await one.store(memory('shared', 'seen by both'));
@@ -362,7 +362,7 @@ describe('the database file', () => {
     expect(waiting).toBe(0);
   });
 
-  it('is rejected and not changed if it belongs to another program', async () => {
+  it('the database file is rejected and not changed if it belongs to another program', async () => {
     const foreign = new Sqlite(path);
     foreign.exec('CREATE TABLE theirs (a)');
     foreign.close();
@@ -375,14 +375,14 @@ describe('the database file', () => {
     expect(await readdir(folder)).toEqual(['memory.db']);
   });
 
-  it('is rejected and not changed if it is not a database', async () => {
+  it('the database file is rejected and not changed if it is not a database', async () => {
     await writeFile(path, 'just a text that somebody keeps here, longer than a header of a hundred bytes. '.repeat(9));
     const before = await readFile(path);
     await expect(open()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     expect(await readFile(path)).toEqual(before);
   });
 
-  it('is rejected and not changed if it has a newer schema', async () => {
+  it('the database file is rejected and not changed if it has a newer schema', async () => {
     const storage = await open();
     await storage.close();
     const newer = new Sqlite(path);
@@ -400,7 +400,7 @@ describe('the database file', () => {
   it.each([
     ['schema', `PRAGMA user_version = ${MIGRATIONS.length + 1}`],
     ['index entry version', "UPDATE property SET value = value + 1 WHERE name = 'entries_made_by'"],
-  ])('is no longer written if a newer memoryd has changed the %s', async (_, change) => {
+  ])('the database file is no longer written if a newer memoryd has changed the %s', async (_, change) => {
     const storage = await open();
     await storage.store(memory('before', 'text'));
     const newer = new Sqlite(path);
@@ -415,7 +415,7 @@ describe('the database file', () => {
     await expect(open()).rejects.toMatchObject(refused);
   });
 
-  it('can no longer be written after it was deleted or replaced', async () => {
+  it('the database file can no longer be written after it was deleted or replaced', async () => {
     const storage = await open();
     await storage.store(memory('one', 'text'));
     await rm(path);
@@ -426,7 +426,7 @@ describe('the database file', () => {
     await storage.close();
   });
 
-  it('is not changed by a pending purge if it has been replaced by a file of another program', async () => {
+  it('the database file is not changed by a pending purge if it has been replaced by a file of another program', async () => {
     const storage = await open();
     await storage.store(memory('secret', 'xylograph'));
     const reader = openBlockingReader();
@@ -447,7 +447,7 @@ describe('the database file', () => {
     await storage.close();
   });
 
-  it('can no longer be read or written by a closed storage', async () => {
+  it('the database file can no longer be read or written by a closed storage', async () => {
     const storage = await open();
     await storage.close();
     await expect(storage.store(memory('late', 'text'))).rejects.toMatchObject({ code: 'UNAVAILABLE' });
@@ -455,7 +455,7 @@ describe('the database file', () => {
     expect(await readdir(folder)).toEqual(['memory.db']);
   });
 
-  it('can be copied after a clean shutdown and opened elsewhere', async () => {
+  it('the database file can be copied after a clean shutdown and opened elsewhere', async () => {
     const storage = await open();
     await storage.store(memory('one', 'travels'));
     await storage.close();

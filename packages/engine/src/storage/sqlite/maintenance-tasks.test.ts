@@ -58,7 +58,7 @@ describe('shrinkTask', () => {
     expect(begun.at(-1)).toBe(false);
   });
 
-  it('does not retry a failed step before the next request', async () => {
+  it('shrinkTask does not retry a failed step before the next request', async () => {
     let steps = 0;
     const shrink = shrinkTask(async () => {
       steps++;
@@ -83,7 +83,7 @@ describe('indexTask', () => {
     expect(calls).toBe(51);
   });
 
-  it('does not retry a failed step before the next request', async () => {
+  it('indexTask does not retry a failed step before the next request', async () => {
     let calls = 0;
     const index = indexTask(
       createSearcher(async () => {

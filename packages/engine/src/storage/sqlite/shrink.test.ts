@@ -72,7 +72,7 @@ async function startReader(): Promise<ChildProcess> {
 
 describe('the disk space of forgotten memories', () => {
   it.each(['single process', 'with a reading process'])(
-    'is released to the file system (%s)',
+    'the disk space of forgotten memories is released to the file system (%s)',
     async (company) => {
       const storage = await open();
       const kept = Array.from({ length: 200 }, (_, i) => memory(i, 'kept', 0));
@@ -100,7 +100,7 @@ describe('the disk space of forgotten memories', () => {
     120_000,
   );
 
-  it('is reserved for later memories if only a few memories were forgotten', async () => {
+  it('the disk space of forgotten memories is reserved for later memories if only a few memories were forgotten', async () => {
     const storage = await open();
     await storage.storeMany(Array.from({ length: 1000 }, (_, i) => memory(i, 'kept')));
     await storage.storeMany(Array.from({ length: 200 }, (_, i) => memory(i, 'gone')));
@@ -112,7 +112,7 @@ describe('the disk space of forgotten memories', () => {
     expect(await getSize()).toBeGreaterThanOrEqual(full);
   });
 
-  it('is released after a restart if shrinking was interrupted', async () => {
+  it('the disk space of forgotten memories is released after a restart if shrinking was interrupted', async () => {
     const storage = await open();
     await storage.storeMany(Array.from({ length: 600 }, (_, i) => memory(i, 'gone')));
     const full = await getSize();

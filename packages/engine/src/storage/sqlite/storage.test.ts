@@ -84,7 +84,7 @@ describe('closing the storage or one of its threads', () => {
 });
 
 describe('a long read', () => {
-  it('does not delay the health check, single memories, statistics or recall', async () => {
+  it('a long read does not delay the health check, single memories, statistics or recall', async () => {
     const lister = start('read-thread');
     let end = () => {};
     const ended = new Promise<void>((resolve) => {
@@ -149,7 +149,7 @@ describe.each(['reader', 'searcher'] as const)('while the %s is busy', (name) =>
 });
 
 describe('many queued stores', () => {
-  it('build index entries in the read thread and the write thread, and keep the index consistent if some memories are rejected', async () => {
+  it('many queued stores build index entries in the read thread and the write thread, and keep the index consistent if some memories are rejected', async () => {
     const built: unknown[] = [];
     const lister = start('read-thread');
     const watched: Thread = {

@@ -62,7 +62,7 @@ describe('an unread response', () => {
     await until(async () => (await send('/long')).status === 200);
   });
 
-  it('does not block other namespaces, regardless of its size', async () => {
+  it('an unread response does not block other namespaces, regardless of its size', async () => {
     const { send, begin } = await listen();
     const getStatus = async (namespace: string) => {
       const { status, body } = await send('/long', { headers: { 'x-namespace': namespace } });
@@ -88,7 +88,7 @@ describe('an unread response', () => {
     reader.destroy();
   });
 
-  it('does not count toward the byte limit if its client has already disconnected', async () => {
+  it('an unread response does not count toward the byte limit if its client has already disconnected', async () => {
     const { closed, send, begin } = await listen();
     for (const count of [1, 2, 3]) {
       const reader = begin('GET /abandoned');
@@ -101,7 +101,7 @@ describe('an unread response', () => {
 });
 
 describe('a request body', () => {
-  it('is rejected before it arrives if it exceeds the budget together with another body', async () => {
+  it('a request body is rejected before it arrives if it exceeds the budget together with another body', async () => {
     const { send, begin } = await listen();
     const post = () => send('/', { method: 'POST', body: '"a"', headers: { 'content-type': 'application/json' } });
     const slow = begin('POST / HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 1000\r\nX:');
@@ -110,7 +110,7 @@ describe('a request body', () => {
     await until(async () => (await post()).status === 200);
   });
 
-  it('that arrives slowly does not block other namespaces', async () => {
+  it('a request body that arrives slowly does not block other namespaces', async () => {
     const { send, begin } = await listen();
     const post = (namespace: string) =>
       send('/', {

@@ -57,7 +57,7 @@ describe('heavy work', () => {
     await expect.poll(() => app.heavyWork.batch.running).toBe(0);
   });
 
-  it('of one namespace leaves an import slot for other namespaces', async () => {
+  it('heavy work of one namespace leaves an import slot for other namespaces', async () => {
     const app = createHeavyApp();
     app.removeAllContentTypeParsers();
     app.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
@@ -71,7 +71,7 @@ describe('heavy work', () => {
     expect((await send('quick')).status).toBe(200);
   });
 
-  it('of one namespace leaves copy slots for other namespaces and for operators', async () => {
+  it('heavy work of one namespace leaves copy slots for other namespaces and for operators', async () => {
     const app = createHeavyApp();
     const serve = (url: string, access: 'read' | 'operate') =>
       app.get(url, { config: { heavy: 'copy', access } }, async ({ headers }, reply) => {

@@ -169,21 +169,24 @@ describe('a database that exceeds the maximum index size', () => {
   it.each([
     ['at the start', 0],
     ['as it grows', 40],
-  ])('is rejected %s, and is not reloaded until enough memories are forgotten', async (_name, before) => {
-    const follower = new IndexFollower(SMALL_MAX_BYTES);
-    await store(ids(0, before));
-    follow(follower);
-    await store(ids(before, 160));
-    expect(expectNoRoom(follower)).toEqual({ hasRead: true });
-    expect(expectNoRoom(follower)).toEqual({ hasRead: false });
-    await forget(ids(0, 2));
-    await store(ids(160, 170));
-    expect(expectNoRoom(follower)).toEqual({ hasRead: false });
-    await forget(ids(2, 130));
-    expect(getProblems(follower)).toEqual([]);
-  });
+  ])(
+    'a database that exceeds the maximum index size is rejected %s, and is not reloaded until enough memories are forgotten',
+    async (_name, before) => {
+      const follower = new IndexFollower(SMALL_MAX_BYTES);
+      await store(ids(0, before));
+      follow(follower);
+      await store(ids(before, 160));
+      expect(expectNoRoom(follower)).toEqual({ hasRead: true });
+      expect(expectNoRoom(follower)).toEqual({ hasRead: false });
+      await forget(ids(0, 2));
+      await store(ids(160, 170));
+      expect(expectNoRoom(follower)).toEqual({ hasRead: false });
+      await forget(ids(2, 130));
+      expect(getProblems(follower)).toEqual([]);
+    },
+  );
 
-  it('is reloaded once and rejected again if it is still too large', async () => {
+  it('a database that exceeds the maximum index size is reloaded once and rejected again if it is still too large', async () => {
     const follower = new IndexFollower(SMALL_MAX_BYTES);
     await store(ids(0, 160));
     expect(expectNoRoom(follower)).toEqual({ hasRead: true });
