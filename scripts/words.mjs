@@ -15,6 +15,25 @@ const NAME_RULES = [
 /** British spellings, in names and in prose. */
 const SPELLING_RULES = [{ refused: /neighbour/i, rule: 'use the spelling neighbor' }];
 
+/** Functions of Vitest whose first argument is the title of a test. */
+const TEST_FUNCTIONS = new Set(['it', 'test']);
+
+/** Beginnings of titles without the subject that an earlier title or the surrounding `describe` has. */
+const TITLE_RULES = [
+  {
+    refused: /^(?:nor|and|but|also|then|so|even|too|likewise|or|otherwise|neither)\b/i,
+    rule: 'not continue another title',
+  },
+  { refused: /^(?:it|its|they|their|them|this|these|those)\b/i, rule: 'have a noun instead of a pronoun' },
+  {
+    refused:
+      /^(?:is|are|was|were|does|do|has|have|had|can|cannot|may|must|that|which|who|of|with|without|in|to|from|by|as|at|on|for|after|before|when|while|because|if)\b/,
+    rule: 'begin with its subject, or with a verb such as returns',
+  },
+  { refused: /^(?:(?:%[sdijfo]|\$[\w.]+)[\s,:>]*)+$/, rule: 'have words beside its parameters' },
+  { refused: /\b(?:too|likewise|as well)$/i, rule: 'name the case instead of referring to another test' },
+];
+
 /** A sentence that starts with a refused word. Questions match too, and the caller accepts them. */
 const SENTENCE = /(?<=^|[.!?:]\s+)(What|Whatever|Who|Whoever|Those|That which)\b[^.!?]*([.!?]|$)/g;
 
@@ -39,10 +58,19 @@ export function findRefusedWords(file, text) {
   const addProse = (at, kind, prose) => {
     for (const message of findRefusedSentences(prose)) add(at, `a ${kind} must ${message}`);
   };
+  const checkTitle = ({ callee, arguments: [title, ...others] }) => {
+    if (others.length === 0 || !TEST_FUNCTIONS.has(getCalledName(callee))) return;
+    const words = getString(title);
+    if (words === undefined) return;
+    for (const { refused, rule } of [...TITLE_RULES, ...SPELLING_RULES]) {
+      if (refused.test(words)) add(title.start, `the title of a test must ${rule}: ${words.slice(0, 60)}`);
+    }
+  };
   new Visitor({
     Identifier: checkName,
     PrivateIdentifier: checkName,
     JSXIdentifier: checkName,
+    CallExpression: checkTitle,
     TemplateElement: ({ value, start }) => {
       for (const comment of getSqlComments(value.raw)) addProse(start, 'comment in SQL', comment);
     },
@@ -94,6 +122,20 @@ function getSqlComments(sql) {
     ...Array.from(lines, ([text]) => text.replaceAll(/\s*(?:^|\n)[ \t]*--[ \t]+/g, ' ').trim()),
     ...Array.from(blocks, ([, text]) => text.replaceAll(/\s+/g, ' ').trim()),
   ];
+}
+
+/** Returns `it` for `it(…)`, `it.each(…)(…)` and `it.runIf(…)(…)`; undefined for a call of another expression. */
+function getCalledName(callee) {
+  if (callee.type === 'Identifier') return callee.name;
+  if (callee.type === 'MemberExpression') return getCalledName(callee.object);
+  if (callee.type === 'TaggedTemplateExpression') return getCalledName(callee.tag);
+  return callee.type === 'CallExpression' ? getCalledName(callee.callee) : undefined;
+}
+
+/** Returns the text of a string, with `…` for the expressions of a template; undefined for another expression. */
+function getString(node) {
+  if (node.type === 'Literal') return typeof node.value === 'string' ? node.value : undefined;
+  return node.type === 'TemplateLiteral' ? node.quasis.map(({ value }) => value.cooked).join('…') : undefined;
 }
 
 /** Joins consecutive line comments into one comment. */

@@ -28,7 +28,7 @@ describe('the word check', () => {
       'run(`SELECT /* Those of a user. */ 1`);',
       'a comment in SQL must not begin a sentence with "Those": Those of a user.',
     ],
-  ])('the word check rejects %j', (code, message) => {
+  ])('rejects %j', (code, message) => {
     expect(findRefusedWords('a.ts', `let x;\n${code}`)).toEqual([`a.ts:2 ${message}`]);
   });
 
@@ -39,7 +39,7 @@ describe('the word check', () => {
     '// Returns what is asked for.',
     '/** Tells who\n * asked. */',
     'run(`SELECT 1 -- 2`);',
-  ])('the word check accepts %j', (code) => {
+  ])('accepts %j', (code) => {
     expect(findRefusedWords('a.ts', code)).toEqual([]);
   });
 
@@ -47,5 +47,32 @@ describe('the word check', () => {
     const text = '{\n  "name": "What",\n  "message": "Rows go. What is old goes."\n}';
     const message = 'a.json:3 a text must not begin a sentence with "What": What is old goes.';
     expect(findRefusedWordsOfJson('a.json', text)).toEqual([message]);
+  });
+
+  it.each([
+    ['nor after a restart', 'not continue another title'],
+    ['it returns a memory', 'have a noun instead of a pronoun'],
+    ['is rejected without a key', 'begin with its subject, or with a verb such as returns'],
+    ['of a user is counted', 'begin with its subject, or with a verb such as returns'],
+    ['$row: %s', 'have words beside its parameters'],
+    ['returns a session as well', 'name the case instead of referring to another test'],
+  ])('rejects the test title "%s"', (title, rule) => {
+    const message = `a.ts:1 the title of a test must ${rule}: ${title}`;
+    for (const call of ['it', 'test', 'it.each(rows)', 'it.runIf(ON_FILE).each(rows)', 'it.each`rows`']) {
+      expect(findRefusedWords('a.ts', `${call}('${title}', () => {});`), call).toEqual([message]);
+    }
+    expect(findRefusedWords('a.ts', `describe('${title}', () => {}); it('${title}'); filter('${title}', 1);`)).toEqual(
+      [],
+    );
+  });
+
+  it.each([
+    'returns 404 for an unknown id',
+    'a user is counted: %s',
+    'isolates users',
+    'notes are kept',
+    '$path has a title',
+  ])('accepts the test title "%s"', (title) => {
+    expect(findRefusedWords('a.ts', `it('${title}', () => {});`)).toEqual([]);
   });
 });
