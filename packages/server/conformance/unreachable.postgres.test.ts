@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { usePostgres } from '../../postgres/src/database.fixture.ts';
 import { startProxy } from '../faults/tcp-proxy.ts';
-import { send } from './http.ts';
+import { parseRaw, send, sendRaw } from './http.ts';
 import { eventually, freePort, type Launched, launch } from './process.ts';
 import { expectError } from './refusal.ts';
 import { WORDS_ONLY } from './under-test.ts';
@@ -68,8 +68,10 @@ it('memoryd logs once what each of several unreachable hosts said, however often
   expect((await server.end('SIGTERM')).code).toBe(0);
 });
 
-it('memoryd shuts down cleanly on SIGTERM while it waits for its database', async () => {
-  const { server } = await startWithUnreachable(NOWHERE);
+it('memoryd rejects an unknown method while it waits for its database, and shuts down cleanly on SIGTERM', async () => {
+  const { port, server } = await startWithUnreachable(NOWHERE);
+  const { status, text } = parseRaw(await sendRaw(port, 'FOO /stats HTTP/1.1\r\nHost: a\r\n\r\n'));
+  expect([status, text]).toEqual([400, expect.stringContaining('unknown method')]);
   expect((await server.end('SIGTERM')).code).toBe(0);
 });
 

@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
+import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { MemoryError } from '@memoryd/contract';
 import type { Engine, Telemetry, TelemetryEvent } from '@memoryd/engine';
 import { errorBody, RETRY_AFTER_SECONDS } from './http/errors.ts';
+import { MalformedHttp } from './http/malformed-http.ts';
 import { NOTHING_READ } from './http/routes/health.ts';
 import { listenOn } from './listen.ts';
 import { openDatabase } from './open-database.ts';
@@ -84,6 +86,8 @@ async function startPlaceholderServer(settings: Settings): Promise<Server> {
     });
     response.end(request.method === 'HEAD' ? undefined : JSON.stringify(body));
   });
+  const malformedHttp = new MalformedHttp();
+  server.on('clientError', (error, socket: Socket) => malformedHttp.respond(error, socket));
   server.maxConnections = settings.maxConnections;
   await listenOn(async (at) => {
     server.listen(at);
