@@ -104,22 +104,25 @@ describe('the examples of recall', () => {
     .map((path) => ({ path, ...getExamples(read(path)) }))
     .filter(({ queries }) => queries.length > 0);
 
-  it('are found in the pages for beginners', () => {
+  it('the examples of recall are found in the pages for beginners', () => {
     const found = pages.map(({ path }) => path);
     const packages = ['ai-sdk', 'client', 'engine', 'langchain', 'server'].map((name) => `packages/${name}/README.md`);
     const guides = ['agents', 'command-line', 'users'].map((name) => `docs/guide/${name}.md`);
     expect(found).toEqual(expect.arrayContaining(['README.md', 'docs/quick-start.md', ...guides, ...packages]));
   });
 
-  it.each(pages)('in $path find a memory of the page with a score of at least .5', async ({ path, texts, queries }) => {
-    const memory = engine.namespace(path.toLowerCase().replaceAll(/[^a-z]+/g, '-'));
-    for (const content of texts) await memory.store({ content });
-    for (const query of queries) {
-      const getScore = async () => (await memory.recall({ query })).results[0]?.score ?? 0;
-      // Recall uses words only while the model loads.
-      await expect.poll(getScore, { message: query }).toBeGreaterThanOrEqual(MIN_SHOWN_SCORE);
-    }
-  });
+  it.each(pages)(
+    'the examples of recall in $path find a memory of the page with a score of at least .5',
+    async ({ path, texts, queries }) => {
+      const memory = engine.namespace(path.toLowerCase().replaceAll(/[^a-z]+/g, '-'));
+      for (const content of texts) await memory.store({ content });
+      for (const query of queries) {
+        const getScore = async () => (await memory.recall({ query })).results[0]?.score ?? 0;
+        // Recall uses words only while the model loads.
+        await expect.poll(getScore, { message: query }).toBeGreaterThanOrEqual(MIN_SHOWN_SCORE);
+      }
+    },
+  );
 
   it('show only results with such a score', () => {
     const shown = /"score": ?([\d.]+)|^([01]\.\d\d) (?:likely|possible|weak) /gm;
@@ -132,7 +135,7 @@ describe('the examples of recall', () => {
     }
   });
 
-  it('in `memoryd --help` print such a score', async () => {
+  it('the examples in `memoryd --help` print such a score', async () => {
     const { stdout } = await runInProcess(['--help']);
     const [store = [], recall = []] = [...stdout.matchAll(/^ {2}memoryd (store|recall) --user ada '(.+)'$/gm)].map(
       ([, command = '', text = '']) => [command, '--user', 'ada', text],

@@ -177,7 +177,7 @@ function normalizeSchema(schema: unknown): unknown {
 }
 
 describe('the client for operators and the OpenAPI document', () => {
-  it('have the same operations with the same names, methods, paths and bodies', async () => {
+  it('the client for operators and the OpenAPI document have the same operations with the same names, methods, paths and bodies', async () => {
     const described = (await getOperations()).filter(({ name }) => Object.hasOwn(ADMINISTRATION, name));
     expect(described.map(({ name, method, path }) => [name, { method, path }])).toEqual(
       expect.arrayContaining(Object.entries(ADMINISTRATION)),

@@ -52,10 +52,10 @@ export function parseDatabase(text: string): DatabaseOptions {
 /**
  * Returns whether a database exists: a file that is not empty, or a PostgreSQL database with memoryd's tables. Creates
  * and changes nothing. Returns true for a file that cannot be accessed. Rejects with UNAVAILABLE if a PostgreSQL
- * database cannot be used.
+ * database cannot be used. See `inspectDatabase` for the telemetry.
  */
-export async function hasDatabase({ dbPath, databaseUrl }: DatabaseOptions): Promise<boolean> {
-  if (databaseUrl !== undefined) return (await inspectDatabase(databaseUrl)).at > 0;
+export async function hasDatabase({ dbPath, databaseUrl }: DatabaseOptions, telemetry?: Telemetry): Promise<boolean> {
+  if (databaseUrl !== undefined) return (await inspectDatabase(databaseUrl, telemetry)).at > 0;
   try {
     // An empty file with a log was emptied by accident. Opening reports the error.
     return statSync(dbPath).size > 0 || hasLog(dbPath);

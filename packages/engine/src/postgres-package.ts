@@ -30,7 +30,7 @@ export interface SchemaSteps {
 /** Exports of the package @memoryd/postgres. */
 interface PostgresPackage {
   openPostgres(options: PostgresOptions): Promise<OpenDatabase>;
-  inspectPostgres(url: string, telemetry: Telemetry): Promise<SchemaSteps>;
+  inspectPostgres(url: string, telemetry?: Telemetry): Promise<SchemaSteps>;
 }
 
 /**
@@ -58,7 +58,7 @@ export async function loadPostgres(): Promise<PostgresPackage> {
  * Reads the schema version of a PostgreSQL database without changing the database. Rejects with UNAVAILABLE if memoryd
  * could not use the database; the telemetry receives the reason of each host if the URL has several.
  */
-export async function inspectDatabase(databaseUrl: string, telemetry: Telemetry): Promise<SchemaSteps> {
+export async function inspectDatabase(databaseUrl: string, telemetry?: Telemetry): Promise<SchemaSteps> {
   const { inspectPostgres } = await loadPostgres();
   return inspectPostgres(databaseUrl, telemetry);
 }

@@ -427,7 +427,7 @@ describe('an empty query parameter is absent:', () => {
     '/users?limit=&cursor=',
     '/consolidations?limit=&cursor=',
     '/stats?shared=',
-  ])('%s', async (path) => {
+  ])('an empty query parameter is absent: %s', async (path) => {
     const [plain = ''] = path.split(path.startsWith('/recall') ? '&' : '?', 1);
     const expected = await memoryd.ok<object>({ path: plain });
     expect(await memoryd.ok({ path })).toEqual(expected);

@@ -367,7 +367,7 @@ describe('memoryd mcp shows times', () => {
       '2026-11-28T10:00:00.000+05:30',
     ],
     ['the flag', { SERVICE_TIMEZONE: 'Asia/Kolkata' }, ['--timezone', 'UTC'], '2026-11-28T04:30:00.000Z'],
-  ])('in the time zone of %s', async (_whose, env, flags, shown) => {
+  ])('memoryd mcp shows times in the time zone of %s', async (_whose, env, flags, shown) => {
     const agent = await commandAgent(['--db-path', newFile(), ...flags], { ...WORDS_ONLY, ...env });
     await agent.store({ content: 'the anchor is rusty', created_at: '2026-11-28T04:30:00Z' });
     const { results } = await agent.call<RecallResponse>('recall', { query: 'anchor' });

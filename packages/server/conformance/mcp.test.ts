@@ -89,7 +89,7 @@ describe.each(transports)('an agent over $transport', ({ connect }) => {
     }
   });
 
-  it('may send null for an optional argument of any tool, and for the arguments', async () => {
+  it('an agent may send null for an optional argument of any tool, and for the arguments', async () => {
     const { id } = await agent.call<{ id: string }>('store', { content: 'a null okapi', tags: null, metadata: null });
     const nulls = {
       top_k: null,

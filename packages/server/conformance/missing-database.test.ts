@@ -27,7 +27,7 @@ const COMMANDS = [
 ];
 
 describe('a missing database', () => {
-  it.each(COMMANDS)('is named and not created by memoryd %s', async (command) => {
+  it.each(COMMANDS)('a missing database is named and not created by memoryd %s', async (command) => {
     const { database, isMissing } = await nameMissingDatabase();
     const { code, stdout, stderr } = await runInProcess([...command.split(' '), ...databaseFlags(database)], {
       env: { ...WORDS_ONLY, ...databaseEnvironment(database) },
@@ -39,14 +39,14 @@ describe('a missing database', () => {
     expect(await isMissing()).toBe(true);
   });
 
-  it('as the source of a migration is not created, and neither is the target', async () => {
+  it('a missing database that is the source of a migration is not created, and neither is the target', async () => {
     const [source, target] = [await nameMissingDatabase(), await nameMissingDatabase()];
     const { code, stderr } = await runInProcess(['migrate', '--from', source.database, '--to', target.database]);
     expect([code, stderr]).toEqual([3, expect.stringContaining('there is no database at ')]);
     expect([await source.isMissing(), await target.isMissing()]).toEqual([true, true]);
   });
 
-  it('is not created by keys add with an invalid field, and is created with valid fields', async () => {
+  it('a missing database is not created by keys add with an invalid field, and is created with valid fields', async () => {
     const { database, isMissing } = await nameMissingDatabase();
     const add = (...flags: string[]) => runInProcess(['keys', 'add', ...databaseFlags(database), ...flags]);
     expect((await add('--expires-at', 'soon')).code).toBe(2);
@@ -56,7 +56,7 @@ describe('a missing database', () => {
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^mmd_\w+\n$/)]);
   });
 
-  it('is empty for an agent, and is created once by its first stores', async () => {
+  it('a missing database is empty for an agent, and is created once by its first stores', async () => {
     const { database, isMissing } = await nameMissingDatabase();
     const agent = await commandAgent(databaseFlags(database), { ...WORDS_ONLY, ...databaseEnvironment(database) });
     expect(await agent.call('recall', { query: 'tea' })).toEqual({ results: [], total: 0 });
@@ -83,7 +83,7 @@ describe('a missing database', () => {
     await agent.end();
   });
 
-  it('is used by an agent as soon as another process has created it', async () => {
+  it('a missing database is used by an agent as soon as another process has created it', async () => {
     const { database } = await nameMissingDatabase();
     const env = { ...WORDS_ONLY, ...databaseEnvironment(database) };
     const agent = await commandAgent(databaseFlags(database), env);
@@ -95,7 +95,7 @@ describe('a missing database', () => {
 });
 
 describe.runIf(ON_FILE)('a database file', () => {
-  it('that is empty does not count as a database, and stays empty', async () => {
+  it('a database file that is empty does not count as a database, and stays empty', async () => {
     const dbPath = await newDatabase();
     writeFileSync(dbPath, '');
     for (const command of ['stats', 'keys list', 'verify']) {
@@ -105,14 +105,14 @@ describe.runIf(ON_FILE)('a database file', () => {
     expect([readdirSync(dirname(dbPath)), statSync(dbPath).size]).toEqual([['memory.db'], 0]);
   });
 
-  it('is not created by the restore of a missing copy, and neither is its folder', async () => {
+  it('a database file is not created by the restore of a missing copy, and neither is its folder', async () => {
     const { database, isMissing } = await nameMissingDatabase();
     const copy = join(createTemporaryFolder(), 'copy.db');
     expect((await runInProcess(['restore', copy, '--db-path', database])).code).toBe(6);
     expect(await isMissing()).toBe(true);
   });
 
-  it('at the default path is not created by keys add, which names the path and the fix', async () => {
+  it('a database file at the default path is not created by keys add, which names the path and the fix', async () => {
     const home = createTemporaryFolder();
     const { code, stdout, stderr } = await runServer(['keys', 'add'], { XDG_DATA_HOME: home });
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
@@ -120,7 +120,7 @@ describe.runIf(ON_FILE)('a database file', () => {
     expect(readdirSync(home)).toEqual([]);
   });
 
-  it('is created by keys add where a variable or the settings file names it', async () => {
+  it('a database file is created by keys add where a variable or the settings file names it', async () => {
     const cwd = createTemporaryFolder();
     expect((await runServer(['keys', 'add'], { SERVICE_DB_PATH: 'a.db' }, { cwd })).code).toBe(0);
     writeFileSync(join(cwd, 'memoryd.config.json'), '{"dbPath": "b.db"}');

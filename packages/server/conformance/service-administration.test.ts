@@ -92,7 +92,7 @@ describe('administration of a service', () => {
     expect(copied.stdout).toMatch(new RegExp(`^${second}: \\d+ bytes of ${copy}\n$`));
   });
 
-  it('does not include keys open, which needs the database of the service', async () => {
+  it('administration of a service does not include keys open, which needs the database of the service', async () => {
     const { code, stderr } = await runInProcess(['keys', 'open', '--yes'], { env });
     expect([code, stderr]).toEqual([
       2,
@@ -113,7 +113,7 @@ describe('administration of a service', () => {
 });
 
 describe('the first API key of a service', () => {
-  it('is announced as the end of access without a key, with the way back', async () => {
+  it('the first API key of a service is announced as the end of access without a key, with the way back', async () => {
     const server = await startServer({ env: WORDS_ONLY });
     const url = `http://127.0.0.1:${server.port}`;
     const { code, stderr } = await runInProcess(['keys', 'add', '--url', url]);
@@ -134,7 +134,7 @@ describe('with a service URL, no database is created', () => {
     'serve --port 0',
     'verify',
     'restore a.db',
-  ])('by memoryd %s, which names the service', async (command) => {
+  ])('memoryd %s with a service URL creates no database, and names the service', async (command) => {
     const data = createTemporaryFolder();
     const { code, stdout, stderr } = await runServer(command.split(' '), {
       ...{ ...WORDS_ONLY, SERVICE_URL: NO_SERVICE, XDG_DATA_HOME: data },

@@ -230,7 +230,7 @@ export function runStorageContract(tested: TestedStorage): void {
       expect(await findOrdinals('x')).toEqual([older.ordinal, duplicate.ordinal, oldest.ordinal].sort((a, b) => a - b));
     });
 
-    it('has a list of later runs to undo before it, which includes unfinished runs and unfinished undos', async () => {
+    it('a consolidation run has a list of later runs to undo before it, which includes unfinished runs and unfinished undos', async () => {
       const later = async (limit = 10, namespace = 'default') => {
         const { total, items } = await tested.storage.laterRuns(namespace, first.no, limit);
         return [total, ...items.map(({ id }) => id)];

@@ -6,6 +6,7 @@ import { loadSettings } from '../settings/file.ts';
 import { settingOptions } from '../settings/options.ts';
 import type { Environment, Flags, Settings } from '../settings/read.ts';
 import { UsageError } from '../usage-error.ts';
+import { warnings } from './warnings.ts';
 
 /** The options that name the database. */
 export const DATABASE_OPTIONS = settingOptions(['dbPath', 'databaseUrl']);
@@ -49,7 +50,7 @@ export async function assertThere(database: DatabaseOptions): Promise<void> {
 /** See `hasDatabase`. The error of a database that cannot be used names the database. */
 export async function isThere(database: DatabaseOptions): Promise<boolean> {
   const { hasDatabase } = await import('@memoryd/engine');
-  return hasDatabase(database).catch((cause) => {
+  return hasDatabase(database, warnings()).catch((cause) => {
     throw cannotOpen(database, cause);
   });
 }

@@ -1,6 +1,6 @@
 import type { MemoryClient } from '@memoryd/client';
 import { type MemoryApi, type MemoryScope, withScope } from '@memoryd/contract';
-import type { Engine, Telemetry } from '@memoryd/engine';
+import type { Engine } from '@memoryd/engine';
 import { cannotOpen } from '@memoryd/engine/defaults';
 import { type Command, Option } from 'commander';
 import { atService } from '../place-errors.ts';
@@ -11,7 +11,7 @@ import type { Environment, Flags, Settings } from '../settings/read.ts';
 import { UsageError } from '../usage-error.ts';
 import { type CommonFlags, JSON_OPTION, withOptions } from './command.ts';
 import { assertThere, isRemote, NAMESPACE_OPTION } from './database.ts';
-import { note } from './output.ts';
+import { warn, warnings } from './warnings.ts';
 
 /** Requirements of a command that opens a database itself. */
 export interface Needs {
@@ -171,22 +171,4 @@ async function openEngine(settings: Settings, needs: Needs): Promise<Engine> {
   } catch (cause) {
     throw cannotOpen(settings.database, cause);
   }
-}
-
-/** Returns telemetry that prints each distinct warning and error once, as a sentence on standard error. */
-function warnings(): Telemetry {
-  const printed = new Set<string>();
-  return {
-    report({ level, event, facts, error }) {
-      if (level !== 'warn' && level !== 'error') return;
-      const why = error instanceof Error ? error.message : facts?.message;
-      const sentence = event.replaceAll('_', ' ') + (typeof why === 'string' ? `: ${why}` : '');
-      if (!printed.has(sentence)) warn(sentence);
-      printed.add(sentence);
-    },
-  };
-}
-
-function warn(message: string): void {
-  note(`memoryd: ${message}`);
 }

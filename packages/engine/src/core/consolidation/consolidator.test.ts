@@ -378,7 +378,7 @@ describe('consolidation', () => {
   const getStates = async () =>
     (await storage.runs('default', { limit: 1000, maxBytes: 1e6 })).items.map((run) => run.state);
 
-  it('is undone with all later runs, and no queued run starts in between', async () => {
+  it('a consolidation run is undone with all later runs, and no queued run starts in between', async () => {
     const [first, ...later] = await consolidateEach(...Array.from({ length: 12 }, (_, n) => `memory ${n}`));
     const one = consolidator();
     const undone = one.undo('default', first, true);
@@ -388,7 +388,7 @@ describe('consolidation', () => {
     expect(await getStates()).toEqual(['completed', ...Array.from({ length: 12 }, () => 'undone')]);
   });
 
-  it('is undone by a repeated call after a stop between later runs and a crash inside one', async () => {
+  it('a consolidation run is undone by a repeated call after a stop between later runs and a crash inside one', async () => {
     const [first, ...later] = await consolidateEach('a', 'b', 'c', 'd');
     const log = newLog();
     const stopping = consolidator('one', ANY_NUMBER, log);
