@@ -27,6 +27,13 @@ describe('the command help', () => {
     },
   );
 
+  it('describes what each flag that begins with --no- does', () => {
+    const all = (command: Command): Command[] => [command, ...command.commands.flatMap(all)];
+    const negations = all(createProgram({})).flatMap(({ options }) => options.filter(({ negate }) => negate));
+    expect(negations.map(({ long }) => long)).toEqual(expect.arrayContaining(['--no-track', '--no-superseded']));
+    for (const { long, description } of negations) expect(description, long).toMatch(/^(Do not|Leave out) /);
+  });
+
   it('lists every command under a heading, one per line', async () => {
     const help = await getHelp([]);
     for (const heading of ['Run', 'Memories', 'Maintenance', 'Access']) expect(help).toMatch(`\n${heading}:\n`);

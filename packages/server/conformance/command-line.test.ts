@@ -193,13 +193,38 @@ describe('commands for memories of a service', () => {
     expect(texts.map(({ content }) => content)).toEqual(['Ada likes\ntrains', 'Ada likes\ncars']);
     const earlier = await list<MemoryText>('history', id, '--as-of', texts[0]?.held_from as string);
     expect(earlier).toEqual([texts[0]]);
-    expect(await getText('history', id)).toMatch(
-      /^REVISION +FROM +UNTIL +TEXT\n1 +\S+Z +\S+Z +Ada likes trains\n2 +\S+Z +now +Ada likes cars\n$/,
+    const time = '\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\dZ';
+    expect(await getText('history', id, '--utc')).toMatch(
+      new RegExp(
+        `^revision 1  ${time} to ${time}\n    Ada likes\n    trains\n` +
+          `revision 2  ${time} to now\n    Ada likes\n    \\[-trains-\\]\\{\\+cars\\+\\}\n$`,
+      ),
     );
     for (const command of ['show', 'history']) {
       const missing = await runInProcess([command, 'nothing', ...place], { env });
       expect(missing).toMatchObject({ code: 3, stdout: '', stderr: expect.stringContaining('not found') });
     }
+  });
+
+  it('commands for memories of a service read a date as the local day, or with --utc as the day in UTC', async () => {
+    const times = ['2026-11-28T07:59:59.999Z', '2026-11-28T08:00:00Z', '2026-11-29T07:59:59.999Z', '2026-11-29T08:00Z'];
+    for (const time of times) await ask('store', time, '--session-id', 'days', '--created-at', time);
+    const filter = ['--session-id', 'days', '--since', '2026-11-28', '--until', '2026-11-28'];
+    const inCalifornia = { env: { ...env, TZ: 'America/Los_Angeles' } };
+    const getTimes = async (...flags: string[]) => {
+      const { memories } = await toAnswer<MemoriesResponse>(['list', ...filter, ...flags, ...place], inCalifornia);
+      return memories.map(({ content }) => content).toReversed();
+    };
+    expect(await getTimes()).toEqual(times.slice(1, 3));
+    expect(await getTimes('--utc')).toEqual(times.slice(0, 2));
+    const shown = await runCommand(['list', ...filter, ...place], inCalifornia);
+    expect(shown.stdout).toContain('2026-11-28 23:59  days');
+    expect((await runCommand(['list', ...filter, '--utc', ...place], inCalifornia)).stdout).toContain(
+      '2026-11-28 07:59Z',
+    );
+    const expiring = ['store', 'expiring', '--session-id', 'days', '--expires-at', '2999-01-31', ...place];
+    const { id } = await toAnswer<StoreResponse>(expiring, inCalifornia);
+    expect((await ask<Memory>('show', id)).expires_at).toBe('2999-01-31T08:00:00.000Z');
   });
 
   it('commands for memories of a service accept the first or last characters of an id if one memory matches', async () => {

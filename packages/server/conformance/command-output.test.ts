@@ -4,7 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import type { RecallResponse } from '@memoryd/contract';
+import type { ConsolidationChange, RecallResponse } from '@memoryd/contract';
 import { openMemory } from '@memoryd/engine';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { runCommand } from './command.ts';
@@ -38,6 +38,8 @@ const hasScript = spawnSync('script', ['--version']).status === 0;
 if (!hasScript) console.warn('no script(1): output on terminals is not tested');
 
 const BOLD = '\u001b[1m';
+/** Pattern of a time with --utc. */
+const SHORT_UTC = '\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\dZ';
 
 describe('command output', () => {
   const memoryd = useServer({ env: WORDS_ONLY });
@@ -81,11 +83,36 @@ describe('command output', () => {
     expect(stdout.replaceAll(/\s+/g, ' ')).toContain('word '.repeat(99));
   });
 
-  it.runIf(hasScript)('truncates table lines to the width of a terminal, but not in a pipe', async () => {
+  it.runIf(hasScript)(
+    'shows three lines of a long text in a list, and the whole text in a pipe and with --full',
+    async () => {
+      const args = ['list', ...at()];
+      const shown = await onTerminal(args, { NO_COLOR: '1' });
+      expect(shown).toMatch(/(\r\n {4}(long )?(word ?)+){3}\r\n {4}… \(\+4 lines, --full\)\r\n/);
+      const countWords = (text: string) => text.match(/\bword\b/g)?.length;
+      expect(countWords(await onTerminal([...args, '--full'], { NO_COLOR: '1' }))).toBe(100);
+      expect(countWords((await runCommand(args, { env })).stdout)).toBe(100);
+    },
+  );
+
+  it.runIf(hasScript).each([60, 80, 120])('cuts no id and no date on a terminal of %d columns', async (columns) => {
+    await memoryd.storeAll(
+      [1, 2].map(() => ({ content: 'merged', user_id: 'a-user-with-a-long-id-of-38-characters' })),
+    );
+    const { id: run = '' } = await memoryd.consolidate();
+    const { changes = [] } = await memoryd.ok<{ changes?: ConsolidationChange[] }>({ path: `/consolidations/${run}` });
     const { results } = await getJsonInProcess<RecallResponse>(['recall', 'long', ...at()], { env });
-    const args = ['history', results[0]?.id as string, ...at()];
-    expect(await onTerminal(args)).toContain('…');
-    expect((await runCommand(args, { env })).stdout).toContain('word '.repeat(99));
+    const print = (...args: string[]) => onTerminal([...args, '--utc', ...at()], { NO_COLOR: '1' }, columns);
+    const ids = changes.flatMap(({ memory_id, merged_into }) => [memory_id, ...(merged_into ? [merged_into] : [])]);
+    const shown = await print('consolidate', 'show', run);
+    for (const id of ids) expect(shown).toContain(id);
+    expect(ids.length).toBeGreaterThan(2);
+    expect(await print('consolidate', 'runs')).toMatch(new RegExp(`${run}[^]*${SHORT_UTC}`));
+    expect(await print('users', 'list')).toMatch(new RegExp(`a-user-with-a-long-id-of-38-characters[^]*${SHORT_UTC}`));
+    expect(await print('session')).toMatch(new RegExp(`${SHORT_UTC}[^]*${SHORT_UTC}[^]*default`));
+    const fields = await print('show', results[0]?.id ?? '');
+    expect(fields).toMatch(new RegExp(`id +${results[0]?.id}\r\n[^]*created_at +${SHORT_UTC}\r\n`));
+    await memoryd.forgetMany('user_id=a-user-with-a-long-id-of-38-characters');
   });
 
   it.runIf(hasScript)('shows progress, speed and remaining time on a terminal', async () => {

@@ -4,14 +4,14 @@ import { atService, withPlace } from '../place-errors.ts';
 import { loadSettings } from '../settings/file.ts';
 import type { Environment, Settings } from '../settings/read.ts';
 import { UsageError } from '../usage-error.ts';
-import { type CommonFlags, JSON_OPTION, withOptions } from './command.ts';
+import { type CommonFlags, JSON_OPTION, UTC_OPTION, withOptions } from './command.ts';
 import { assertThere, isRemote, isThere } from './database.ts';
 import { assertNoApiKey, PLACE_OPTIONS } from './memories.ts';
 import type { PlaceAdministration } from './place-administration.ts';
 
 /** Adds the options that name a database or a service, and `--json`, to a command. */
 export function withAdministration(command: Command): Command {
-  return withOptions(command, [JSON_OPTION, ...PLACE_OPTIONS]);
+  return withOptions(command, [JSON_OPTION, UTC_OPTION, ...PLACE_OPTIONS]);
 }
 
 /**

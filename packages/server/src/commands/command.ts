@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander';
 import type { Environment, Flags } from '../settings/read.ts';
 import { getSuggestion } from '../suggestion.ts';
 import { UsageError } from '../usage-error.ts';
+import type { TimeFlags } from './local-time.ts';
 
 /**
  * Adds a command to the program: its name, options and action. If the action rejects, the process prints one line on
@@ -23,11 +24,22 @@ export function withExamples(command: Command, ...examples: readonly string[]): 
 /** The option of commands that print a result as text or JSON. */
 export const JSON_OPTION = new Option('--json', 'Print JSON, for programs.');
 
+/** The option of commands that print or take times. */
+export const UTC_OPTION = new Option('--utc', 'Show times, and read dates of options, in UTC, not in local time.');
+
+/** The option of commands that print the beginning of long texts on a terminal. */
+export const FULL_OPTION = new Option('--full', 'Print long texts in full. On a terminal, three lines are shown.');
+
 /** The option of commands that list memories with short ids. */
 export const IDS_OPTION = new Option('--ids', 'Print ids in full.');
 
-/** Flags that many commands share: settings, `--json` and `--ids`. */
-export type CommonFlags = Flags & { json?: true; ids?: true };
+/** Flags that many commands share: settings, and how the result is printed. */
+export type CommonFlags = Flags & ViewFlags & { json?: true; ids?: true };
+
+/** How times and long texts are printed. */
+export interface ViewFlags extends TimeFlags {
+  full?: true;
+}
 
 const destructiveCommands = new WeakSet<Command>();
 

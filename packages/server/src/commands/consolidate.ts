@@ -12,11 +12,13 @@ import type { Command } from 'commander';
 import { EXIT_CODES } from '../exit-codes.ts';
 import type { Environment } from '../settings/read.ts';
 import { UsageError } from '../usage-error.ts';
-import { type AddCommand, type CommonFlags, withExamples, withOptions } from './command.ts';
+import { type AddCommand, type CommonFlags, FULL_OPTION, withExamples, withOptions } from './command.ts';
+import { toShortTime } from './local-time.ts';
 import { type Needs, withMemories, withMemoryOptions } from './memories.ts';
 import { asTable, formatTable, print, printEach } from './output.ts';
 import { interruptible } from './progress.ts';
 import { getRequest, optionsGiven, requestOptions } from './request-options.ts';
+import type { Cell } from './table.ts';
 
 const UNDO_SHAPE = { schema: UndoRequest, fields: ['with_later'] } as const;
 const SHAPE = { schema: ConsolidateRequest, fields: ['dry_run', 'min_age_seconds'] } as const;
@@ -30,7 +32,7 @@ export const consolidateCommand: AddCommand = (program, env) => {
     )
     .enablePositionalOptions();
   command.summary('Promote, merge, distil and expire memories now.');
-  withOptions(command, requestOptions<ConsolidateRequest>(SHAPE));
+  withOptions(command, [...requestOptions<ConsolidateRequest>(SHAPE), FULL_OPTION]);
   withExamples(command, 'memoryd consolidate --dry-run', 'memoryd consolidate', 'memoryd consolidate runs');
   withMemoryOptions(command).action((flags: CommonFlags) => consolidate(flags, env));
   const runs = command.command('runs').description('List the runs, newest first. With --json, prints one a line.');
@@ -39,7 +41,7 @@ export const consolidateCommand: AddCommand = (program, env) => {
     .command('show')
     .argument('<id>', 'id of the run')
     .description('List the changes of a run, in order. With --json, prints one a line.');
-  withMemoryOptions(show).action((id: string) => listChanges(id, getFlags(show), env));
+  withMemoryOptions(withOptions(show, [FULL_OPTION])).action((id: string) => listChanges(id, getFlags(show), env));
   const undo = command
     .command('undo')
     .argument('<id>', 'id of the run')
@@ -66,7 +68,7 @@ function getFlags(command: Command): CommonFlags {
 async function consolidate(flags: CommonFlags, env: Environment): Promise<void> {
   const request = getRequest<ConsolidateRequest>(SHAPE, flags);
   const result = await runInterruptibly(flags, env, { model: true }, (api) => api.consolidate(request));
-  await print(flags, result, () => format(result));
+  await print(flags, result, () => format(result, flags));
   if (result.self_check === 'failed') process.exitCode = EXIT_CODES.failed.code;
 }
 
@@ -90,66 +92,67 @@ async function rejectionBy(signal: AbortSignal): Promise<never> {
   throw signal.reason;
 }
 
-async function format({
-  id,
-  consolidated_count,
-  evicted_count,
-  self_check,
-  plan,
-}: ConsolidateResponse): Promise<string> {
-  if (plan) return formatPlan(plan);
+async function format(response: ConsolidateResponse, flags: CommonFlags): Promise<string> {
+  const { id, consolidated_count, evicted_count, self_check, plan } = response;
+  if (plan) return formatPlan(plan, flags);
   const run = id === undefined ? '' : ` (run ${id})`;
   if (self_check === 'failed') return `rolled back: recall did not return the same memories as before${run}\n`;
   return `consolidated ${consolidated_count}, evicted ${evicted_count}${run}\n`;
 }
 
 /** Formats a plan as a row for each listed memory, followed by the total of each kind of change. */
-async function formatPlan({ promote, merge, distil, evict }: ConsolidationPlan): Promise<string> {
-  const rows = [
+async function formatPlan({ promote, merge, distil, evict }: ConsolidationPlan, flags: CommonFlags): Promise<string> {
+  const rows: Cell[][] = [
     ...promote.memories.map(({ id }) => ['promote', id, '']),
-    ...merge.memories.map(({ id, merged_into }) => ['merge', id, `into ${merged_into}`]),
-    ...distil.memories.map(({ content, derived_from }) => ['distil', derived_from.join(' '), content]),
+    ...merge.memories.map(({ id, merged_into }) => ['merge', id, { words: `into ${merged_into}` }]),
+    ...distil.memories.map(({ content, derived_from }) => [
+      'distil',
+      '-',
+      { text: content, words: `from ${derived_from.join(' ')}` },
+    ]),
     ...evict.memories.map(({ id, reason }) => ['evict', id, reason]),
   ];
   const totals = `would promote ${promote.total}, merge ${merge.total}, distil ${distil.total}, evict ${evict.total}\n`;
-  return rows.length === 0 ? totals : (await formatTable(['CHANGE', 'MEMORY', 'DETAIL'], rows)) + totals;
+  return rows.length === 0 ? totals : (await formatTable(['CHANGE', 'MEMORY', 'DETAIL'], rows, flags)) + totals;
 }
 
-const RUNS = {
+const getRunsFormat = (flags: CommonFlags) => ({
   format: asTable(
     ['RUN', 'STATUS', 'STARTED', 'CONSOLIDATED', 'EVICTED'],
     ({ id, status, started_at, consolidated_count, evicted_count }: Consolidation) => [
-      ...[id, status, started_at],
+      ...[id, status, toShortTime(started_at, flags)],
       ...[consolidated_count, evicted_count],
     ],
+    flags,
   ),
   none: 'there are no runs',
-};
+});
 
 async function listRuns(flags: CommonFlags, env: Environment): Promise<void> {
   const { eachConsolidation } = await import('@memoryd/client');
-  await withMemories(flags, env, {}, ({ api }) => printEach(flags, eachConsolidation(api), RUNS));
+  await withMemories(flags, env, {}, ({ api }) => printEach(flags, eachConsolidation(api), getRunsFormat(flags)));
 }
 
-const CHANGES = {
-  format: asTable(['CHANGE', 'MEMORY', 'DETAIL'], (change: ConsolidationChange) => [
-    ...[change.kind, change.memory_id],
-    getDetail(change),
-  ]),
+const getChangesFormat = (flags: CommonFlags) => ({
+  format: asTable(
+    ['CHANGE', 'MEMORY', 'DETAIL'],
+    (change: ConsolidationChange) => [change.kind, change.memory_id, getDetail(change)],
+    flags,
+  ),
   none: 'this run changed nothing',
-};
+});
 
-function getDetail({ merged_into, derived_from, superseded_by, reason, before }: ConsolidationChange): string {
-  if (merged_into !== undefined) return `into ${merged_into ?? 'a memory that was forgotten'}`;
-  if (derived_from !== undefined) return `from ${derived_from.join(' ')}`;
-  if (superseded_by !== undefined) return `by ${superseded_by ?? 'a memory that was forgotten'}`;
-  if (before !== undefined) return `had tags [${before.tags.join(', ')}] and importance ${before.importance}`;
+function getDetail({ merged_into, derived_from, superseded_by, reason, before }: ConsolidationChange): Cell {
+  if (merged_into !== undefined) return { words: `into ${merged_into ?? 'a memory that was forgotten'}` };
+  if (derived_from !== undefined) return { words: `from ${derived_from.join(' ')}` };
+  if (superseded_by !== undefined) return { words: `by ${superseded_by ?? 'a memory that was forgotten'}` };
+  if (before !== undefined) return { text: `had tags [${before.tags.join(', ')}] and importance ${before.importance}` };
   return reason ?? '';
 }
 
 async function listChanges(id: string, flags: CommonFlags, env: Environment): Promise<void> {
   const { eachChange } = await import('@memoryd/client');
-  await withMemories(flags, env, {}, ({ api }) => printEach(flags, eachChange(api, { id }), CHANGES));
+  await withMemories(flags, env, {}, ({ api }) => printEach(flags, eachChange(api, { id }), getChangesFormat(flags)));
 }
 
 async function undoRun(id: string, flags: CommonFlags, env: Environment): Promise<void> {

@@ -4,6 +4,7 @@ import type { Environment } from '../settings/read.ts';
 import { UsageError } from '../usage-error.ts';
 import { administer, withAdministration } from './administration.ts';
 import { type AddCommand, type CommonFlags, destructive, needsCommand, withExamples } from './command.ts';
+import { toInstant, toShortTime } from './local-time.ts';
 import { formatTable, note, print } from './output.ts';
 import type { PlaceAdministration } from './place-administration.ts';
 
@@ -38,7 +39,10 @@ export const keysCommand: AddCommand = (program, env) => {
     .option('--user <id>', 'The only user whose memories the key gives access to.')
     .option('--agent <id>', 'The only agent whose memories the key gives access to.')
     .option('--name <text>', 'Name of the key, such as its holder.')
-    .option('--expires-at <time>', 'Time at which the key expires, such as 2027-01-31. Default: never.');
+    .option(
+      '--expires-at <time>',
+      'Time at which the key expires, such as 2027-01-31. A date alone means the start of that local day. Default: never.',
+    );
   withExamples(
     add,
     'memoryd keys add --name laptop',
@@ -80,7 +84,7 @@ async function addKey(flags: AddFlags, env: Environment): Promise<void> {
     ...(user !== undefined && { user_id: user }),
     ...(agent !== undefined && { agent_id: agent }),
     ...(name !== undefined && { name }),
-    ...(expiresAt !== undefined && { expires_at: expiresAt }),
+    ...(expiresAt !== undefined && { expires_at: toInstant(expiresAt, 'first', flags) }),
   };
   // Checked here too, so that an invalid request creates no database.
   (await import('@memoryd/engine')).assertNewKey(request);
@@ -91,7 +95,7 @@ async function addKey(flags: AddFlags, env: Environment): Promise<void> {
   };
   const { place, created } = await administer(flags, env, add, { canMake: true });
   await print(flags, created, () => `${created.key}\n`);
-  const until = created.expires_at === null ? '' : ` It expires at ${created.expires_at}.`;
+  const until = created.expires_at === null ? '' : ` It expires at ${toShortTime(created.expires_at, flags)}.`;
   const owner = [
     ...(user === undefined ? [] : [`as user ${user}`]),
     ...(agent === undefined ? [] : [`as agent ${agent}`]),
@@ -125,23 +129,18 @@ async function listKeys(flags: ListFlags, env: Environment): Promise<void> {
   await print(flags, listed, () =>
     formatTable(
       ['ID', 'NAME', 'NAMESPACE', 'USER', 'AGENT', 'SCOPE', 'CREATED', 'EXPIRES', 'LAST USED', 'REVOKED'],
-      listed.map(getRow),
+      listed.map((key) => getRow(key, flags)),
+      flags,
     ),
   );
 }
 
-function getRow({
-  id,
-  name,
-  namespace,
-  user_id: user = '-',
-  agent_id: agent = '-',
-  scope,
-  ...times
-}: ApiKey): string[] {
+function getRow({ id, name, namespace, user_id, agent_id, scope, ...times }: ApiKey, flags: CommonFlags): string[] {
   const { created_at, expires_at, last_used_at, revoked_at } = times;
-  const until = [expires_at ?? '-', last_used_at ?? '-', revoked_at ?? '-'];
-  return [id, name || '-', namespace, user, agent, scope, created_at, ...until];
+  const shown = [created_at, expires_at, last_used_at, revoked_at].map((time) =>
+    time === null ? '-' : toShortTime(time, flags),
+  );
+  return [id, name || '-', namespace, user_id ?? '-', agent_id ?? '-', scope, ...shown];
 }
 
 async function revokeKey(id: string, flags: CommonFlags, env: Environment): Promise<void> {

@@ -1,6 +1,6 @@
 import { MemoriesRequest } from '@memoryd/contract';
 import type { Environment } from '../settings/read.ts';
-import { type AddCommand, type CommonFlags, IDS_OPTION, withExamples, withOptions } from './command.ts';
+import { type AddCommand, type CommonFlags, FULL_OPTION, IDS_OPTION, withExamples, withOptions } from './command.ts';
 import { SCOPE_OPTIONS, withMemories, withMemoryOptions } from './memories.ts';
 import { asMemories, note, print } from './output.ts';
 import { getRequest, requestOptions } from './request-options.ts';
@@ -19,7 +19,7 @@ export const listCommand: AddCommand = (program, env) => {
     .alias('ls')
     .summary('List memories, newest first.')
     .description('List the memories that all given options select, newest first. With --json, prints one page.');
-  withOptions(command, [...requestOptions<MemoriesRequest>(SHAPE), IDS_OPTION]);
+  withOptions(command, [...requestOptions<MemoriesRequest>(SHAPE), IDS_OPTION, FULL_OPTION]);
   withExamples(command, 'memoryd list --limit 10', 'memoryd list --tag food --since 2026-01-31');
   withMemoryOptions(command, SCOPE_OPTIONS).action((flags: CommonFlags) => list(flags, env));
 };

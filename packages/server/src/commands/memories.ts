@@ -9,7 +9,7 @@ import { loadSettings } from '../settings/file.ts';
 import { settingOptions } from '../settings/options.ts';
 import type { Environment, Flags, Settings } from '../settings/read.ts';
 import { UsageError } from '../usage-error.ts';
-import { type CommonFlags, JSON_OPTION, withOptions } from './command.ts';
+import { type CommonFlags, JSON_OPTION, UTC_OPTION, withOptions } from './command.ts';
 import { assertThere, isRemote, NAMESPACE_OPTION } from './database.ts';
 import { warn, warnings } from './warnings.ts';
 
@@ -94,7 +94,7 @@ export const MEMORY_OPTIONS: readonly Option[] = [...PLACE_OPTIONS, NAMESPACE_OP
  * Adds the options of every command on memories. Without `scopeOptions`, the command applies to the whole namespace.
  */
 export function withMemoryOptions(command: Command, scopeOptions: readonly Option[] = []): Command {
-  return withOptions(command, [...scopeOptions, JSON_OPTION, ...MEMORY_OPTIONS]);
+  return withOptions(command, [...scopeOptions, JSON_OPTION, UTC_OPTION, ...MEMORY_OPTIONS]);
 }
 
 /** Runs `work` with the memories of the service or database that flags, environment and settings file name. */

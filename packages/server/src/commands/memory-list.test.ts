@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
-import { formatMemories, shortenIds, wrap } from './memory-list.ts';
+import { formatMemories, shortenIds } from './memory-list.ts';
 import { toPrintable } from './printable.ts';
+import { wrap } from './table.ts';
 
 const ids = ['01a21e6a-c232-7193-b409-97893564f329', '01a21e6a-c232-7193-b409-97893564f32a'] as const;
 const memory = { id: ids[0], content: 'Ada likes tea', tags: [], created_at: '2026-01-31T09:30:00Z' };
@@ -24,11 +25,22 @@ describe('a list of memories', () => {
     expect(printed.split('\n').slice(1)).toEqual(['    one', '', '      two', '    words 0.5', '']);
   });
 
+  it('ends a text of more than three lines with the number of further lines, and shows the note below', () => {
+    const long = { ...memory, content: 'word '.repeat(50).trim(), note: 'words 0.5' };
+    const lines = formatMemories([long], { columns: 54 }).split('\n').slice(1, -1);
+    expect(lines).toEqual([
+      ...Array(3).fill(`    ${'word '.repeat(10).trim()}`),
+      '    … (+2 lines, --full)',
+      '    words 0.5',
+    ]);
+    expect(formatMemories([long], { columns: 54, full: true })).not.toContain('…');
+  });
+
   it('fits any width of at least 24 columns without losing words', () => {
     const text = fc.oneof(fc.string({ unit: 'binary' }), fc.lorem({ maxCount: 30 }));
     fc.assert(
       fc.property(text, fc.string({ unit: 'grapheme' }), fc.integer({ min: 24, max: 100 }), (content, tag, columns) => {
-        const printed = formatMemories([{ ...memory, content, tags: [tag] }], { columns });
+        const printed = formatMemories([{ ...memory, content, tags: [tag] }], { columns, full: true });
         for (const line of printed.split('\n')) expect(stringWidth(line)).toBeLessThanOrEqual(columns);
         const withoutSpaces = (from: string) => from.replaceAll(/\s/g, '');
         expect(withoutSpaces(printed)).toContain(withoutSpaces(toPrintable(content)));

@@ -36,7 +36,17 @@ async function listNamespaces(flags: CommonFlags, env: Environment): Promise<voi
 }
 
 function format(namespaces: readonly NamespaceSummary[]): Promise<string> {
-  const titles = ['NAMESPACE', 'WORKING', 'EPISODIC', 'SEMANTIC', 'MEMORIES', 'LIMIT', 'BYTES', 'LIMIT', 'KEYS'];
+  const titles = [
+    'NAMESPACE',
+    'WORKING',
+    'EPISODIC',
+    'SEMANTIC',
+    'MEMORIES',
+    'MAX MEMORIES',
+    'BYTES',
+    'MAX BYTES',
+    'KEYS',
+  ];
   const rows = namespaces.map(({ name, quota, memories, bytes, keys, ...counts }) => [
     ...[name, counts.working_count, counts.episodic_count, counts.semantic_count],
     ...[memories, showLimit(quota.memories), bytes, showLimit(quota.bytes), keys],

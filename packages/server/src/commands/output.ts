@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { EXIT_CODES } from '../exit-codes.ts';
+import type { ViewFlags } from './command.ts';
 import type { ListedMemory } from './memory-list.ts';
+import type { Cell } from './table.ts';
 
 /** Width of a line, in characters, if standard output is not a terminal. */
 const DEFAULT_COLUMNS = 80;
@@ -64,28 +66,31 @@ export async function printEach<Item>(
 }
 
 /** Returns a function that formats items as a table with one row per item. */
-export function asTable<Item>(titles: readonly string[], toRow: (item: Item) => (string | number)[]) {
-  return (items: readonly Item[]) => formatTable(titles, items.map(toRow));
+export function asTable<Item>(titles: readonly string[], toRow: (item: Item) => Cell[], flags: ViewFlags) {
+  return (items: readonly Item[]) => formatTable(titles, items.map(toRow), flags);
 }
 
-/**
- * Returns rows as a table with titles. If standard output is a terminal, cuts the last column so that the lines fit.
- * See `table`.
- */
+/** Returns rows as a table with titles, which fits on the terminal if standard output is one. See `table`. */
 export async function formatTable(
   titles: readonly string[],
-  rows: readonly (readonly (string | number)[])[],
+  rows: readonly (readonly Cell[])[],
+  { full }: ViewFlags = {},
 ): Promise<string> {
   const { table } = await import('./table.ts');
   const { columns, isTTY } = process.stdout;
-  return table(titles, rows, isTTY ? columns : undefined);
+  return table(titles, rows, { columns: isTTY ? columns : undefined, full });
 }
 
-/** Returns a function that formats a list of memories, with texts wrapped to the terminal width. */
-export function asMemories({ ids }: { ids?: true }) {
+/**
+ * Returns a function that formats a list of memories, with texts wrapped to the terminal width. In a pipe, texts are
+ * printed in full.
+ */
+export function asMemories({ ids, full, utc }: ViewFlags & { ids?: true }) {
   return async (memories: readonly ListedMemory[]): Promise<string> => {
     const { formatMemories } = await import('./memory-list.ts');
-    return formatMemories(memories, { columns: process.stdout.columns || DEFAULT_COLUMNS, ids });
+    const { columns, isTTY } = process.stdout;
+    const options = { columns: columns || DEFAULT_COLUMNS, full: full || !isTTY, ids, ...(utc && { utc }) };
+    return formatMemories(memories, options);
   };
 }
 

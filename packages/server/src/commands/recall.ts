@@ -1,6 +1,12 @@
-import { formatCount, RecallRequest, type RecallResponse, type RecallResult } from '@memoryd/contract';
+import {
+  formatCount,
+  getProcessTimeZone,
+  RecallRequest,
+  type RecallResponse,
+  type RecallResult,
+} from '@memoryd/contract';
 import type { Environment } from '../settings/read.ts';
-import { type AddCommand, type CommonFlags, IDS_OPTION, withExamples, withOptions } from './command.ts';
+import { type AddCommand, type CommonFlags, FULL_OPTION, IDS_OPTION, withExamples, withOptions } from './command.ts';
 import { inputText } from './input.ts';
 import { SCOPE_OPTIONS, withMemories, withMemoryOptions } from './memories.ts';
 import { asMemories, note, print } from './output.ts';
@@ -24,7 +30,7 @@ export const recallCommand: AddCommand = (program, env) => {
       'Find the memories that answer a query best, best first. Each score has a word: likely (.5 and higher), possible ' +
         '(.25 and higher) or weak. Ids are shortened to their last characters, which other commands accept.',
     );
-  withOptions(command, [...requestOptions<RecallRequest>(SHAPE), IDS_OPTION]);
+  withOptions(command, [...requestOptions<RecallRequest>(SHAPE), IDS_OPTION, FULL_OPTION]);
   withExamples(
     command,
     "memoryd recall --user ada 'Can Ada eat peanut butter?'",
@@ -38,7 +44,9 @@ export const recallCommand: AddCommand = (program, env) => {
 
 async function recall(words: string, flags: CommonFlags, env: Environment): Promise<void> {
   const query = words === '-' ? await inputText() : words;
-  const request = getRequest<RecallRequest>(SHAPE, flags, { query });
+  // A person who types "yesterday" means the local day.
+  const timezone = flags.timezone ?? (flags.utc ? 'UTC' : getProcessTimeZone());
+  const request = getRequest<RecallRequest>(SHAPE, flags, { query, timezone });
   const response = await withMemories(flags, env, { model: true }, async ({ api, countPending }) => {
     const recalled = await api.recall(request);
     const pending = await countPending();

@@ -1,9 +1,10 @@
-import { createCheck } from '@memoryd/contract';
+import { createCheck, TIME_PATTERN } from '@memoryd/contract';
 import type { TObject, TSchema } from '@memoryd/contract/typebox';
 import { Option } from 'commander';
 import type { Flags } from '../settings/read.ts';
 import { decodeText } from '../text-values.ts';
 import { UsageError } from '../usage-error.ts';
+import { type TimeFlags, toInstant } from './local-time.ts';
 
 /** A request type, and the fields that a command offers as options. */
 export interface RequestShape<Request> {
@@ -16,6 +17,7 @@ interface FieldSchema {
   type?: string;
   enum?: string[];
   anyOf?: TSchema[];
+  pattern?: string;
   patternProperties?: Record<string, FieldSchema>;
   description?: string;
   default?: unknown;
@@ -24,6 +26,13 @@ interface FieldSchema {
 /** Option names of list fields, in the singular: such an option has one value, and can be repeated. */
 const SINGULARS: Readonly<Record<string, string>> = { tags: 'tag' };
 
+/** Descriptions of `--no-` flags, by field, because the contract describes the field when it is true. */
+const NEGATIONS: Readonly<Record<string, string>> = {
+  superseded: 'Leave out superseded memories.',
+  track:
+    'Do not count this recall as a use of the returned memories: access counts, the query log, events and recall metrics ignore it.',
+};
+
 /** Returns an option for each field of the shape, with the name and description of the field in the contract. */
 export function requestOptions<Request>({ schema, fields }: RequestShape<Request>): Option[] {
   return fields.map((field) => {
@@ -31,7 +40,7 @@ export function requestOptions<Request>({ schema, fields }: RequestShape<Request
     const flag = getFlag(field);
     const option = new Option(
       fieldSchema.type === 'boolean' ? getSwitch(flag, fieldSchema) : `${flag} <${getValueName(field, fieldSchema)}>`,
-      getDescription(fieldSchema),
+      getDescription(field, fieldSchema),
     );
     if (fieldSchema.enum) option.choices(fieldSchema.enum);
     return isRepeatable(fieldSchema) ? option.argParser(append) : option;
@@ -62,7 +71,7 @@ export function optionsGiven<Request>({ schema, fields }: RequestShape<Request>,
       return value !== undefined && !(typeof value === 'boolean' && value === getField(schema, field).default);
     });
   return Object.fromEntries(
-    given.map(([field, value]) => [field, toValue(field, getField(schema, field), value)]),
+    given.map(([field, value]) => [field, toValue(field, getField(schema, field), value, flags as TimeFlags)]),
   ) as Partial<Request>;
 }
 
@@ -111,17 +120,41 @@ function isClearedByNull({ description = '' }: FieldSchema): boolean {
   return description.endsWith('null clears it.');
 }
 
-function getDescription(schema: FieldSchema): string {
+function getDescription(field: string, schema: FieldSchema): string {
   const { description = '', default: defaultValue, type } = schema;
+  if (isTime(schema)) return getTimeDescription(field, description);
+  if (defaultValue === true) return getNegation(field);
   const one = type === 'object' ? ' Takes one field and its value.' : '';
   const repeatable = isRepeatable(schema) ? ' Can be repeated.' : '';
   const hasDefault = defaultValue !== undefined && typeof defaultValue !== 'boolean';
   return `${description.replaceAll('`', '')}${one}${repeatable}${hasDefault ? ` Default: ${defaultValue}.` : ''}`;
 }
 
-function toValue(field: string, schema: FieldSchema, value: unknown): unknown {
+function getNegation(field: string): string {
+  const negation = NEGATIONS[field];
+  if (negation === undefined) throw new Error(`the option --no-${field} needs a description in NEGATIONS`);
+  return negation;
+}
+
+function isTime({ pattern }: FieldSchema): boolean {
+  return pattern === TIME_PATTERN;
+}
+
+/** The instant of a day that a date without a time means in a field. The same as in the contract. */
+function getEdge(field: string): 'first' | 'last' {
+  return field === 'until' ? 'last' : 'first';
+}
+
+/** Replaces the sentence about dates without a time, which a command reads in local time instead of UTC. */
+function getTimeDescription(field: string, description: string): string {
+  const start = description.replaceAll('`', '').replace(/ A date without a time means [^.]*\./, '');
+  return `${start} A date alone means the ${getEdge(field) === 'last' ? 'end' : 'start'} of that local day.`;
+}
+
+function toValue(field: string, schema: FieldSchema, value: unknown, flags: TimeFlags): unknown {
   if (schema.type === 'object') return parsePairs(field, value as string[], hasTextValues(schema));
   if (isClearedByNull(schema) && value === 'null') return null;
+  if (isTime(schema) && typeof value === 'string') return toInstant(value, getEdge(field), flags);
   return typeof value === 'string' ? decodeText(schema as TSchema, value) : value;
 }
 

@@ -1,6 +1,7 @@
 import type { SessionSummary } from '@memoryd/contract';
 import type { Environment } from '../settings/read.ts';
-import { type AddCommand, type CommonFlags, IDS_OPTION, withExamples, withOptions } from './command.ts';
+import { type AddCommand, type CommonFlags, FULL_OPTION, IDS_OPTION, withExamples, withOptions } from './command.ts';
+import { toShortTime } from './local-time.ts';
 import { SCOPE_OPTIONS, withMemories, withMemoryOptions } from './memories.ts';
 import { asMemories, asTable, printEach } from './output.ts';
 
@@ -13,7 +14,7 @@ export const sessionCommand: AddCommand = (program, env) => {
       'Print the memories of a session, oldest first, or list all sessions. With --json, prints one a line.',
     );
   withExamples(command, 'memoryd session', 'memoryd session kitchen');
-  withOptions(command, [IDS_OPTION]);
+  withOptions(command, [IDS_OPTION, FULL_OPTION]);
   withMemoryOptions(command, SCOPE_OPTIONS).action((id: string | undefined, flags: CommonFlags) =>
     id === undefined ? listSessions(flags, env) : printSession(id, flags, env),
   );
@@ -29,17 +30,18 @@ async function printSession(sessionId: string, flags: CommonFlags, env: Environm
   );
 }
 
-const SESSIONS = {
+const getSessionsFormat = (flags: CommonFlags) => ({
   format: asTable(
     ['MEMORIES', 'FIRST', 'LAST', 'USER', 'SESSION'],
     ({ session_id, user_id = '-', total, first_at, last_at }: SessionSummary) => {
-      return [total, first_at, last_at, user_id, session_id];
+      return [total, toShortTime(first_at, flags), toShortTime(last_at, flags), user_id, session_id];
     },
+    flags,
   ),
   none: 'there are no sessions',
-};
+});
 
 async function listSessions(flags: CommonFlags, env: Environment): Promise<void> {
   const { eachSession } = await import('@memoryd/client');
-  await withMemories(flags, env, {}, ({ api }) => printEach(flags, eachSession(api), SESSIONS));
+  await withMemories(flags, env, {}, ({ api }) => printEach(flags, eachSession(api), getSessionsFormat(flags)));
 }

@@ -1,10 +1,12 @@
 import type { Memory } from '@memoryd/contract';
 import type { Environment } from '../settings/read.ts';
 import { type AddCommand, type CommonFlags, withExamples } from './command.ts';
+import { toShortTime } from './local-time.ts';
 import { SCOPE_OPTIONS, withMemories, withMemoryOptions } from './memories.ts';
 import { MEMORY_ID_HELP, resolveId } from './memory-id.ts';
 import { formatTable, print } from './output.ts';
 import { toPrintable } from './printable.ts';
+import type { Cell } from './table.ts';
 
 export const showCommand: AddCommand = (program, env) => {
   const command = program
@@ -19,16 +21,17 @@ export const showCommand: AddCommand = (program, env) => {
 
 async function show(id: string, flags: CommonFlags, env: Environment): Promise<void> {
   const memory = await withMemories(flags, env, {}, async ({ api }) => api.memory(await resolveId(api, id)));
-  await print(flags, memory, () => format(memory));
+  await print(flags, memory, () => format(memory, flags));
 }
 
-async function format({ content, ...fields }: Memory): Promise<string> {
-  const rows = Object.entries(fields).map(([name, value]) => [name, toCell(value)]);
-  return `${await formatTable(['FIELD', 'VALUE'], rows)}\n${content.split('\n').map(toPrintable).join('\n')}\n`;
+async function format({ content, ...fields }: Memory, flags: CommonFlags): Promise<string> {
+  const rows = Object.entries(fields).map(([name, value]) => [name, toCell(name, value, flags)]);
+  return `${await formatTable(['FIELD', 'VALUE'], rows, { full: true })}\n${content.split('\n').map(toPrintable).join('\n')}\n`;
 }
 
-function toCell(value: Memory[keyof Memory]): string {
-  if (Array.isArray(value)) return value.join(', ') || '-';
+function toCell(name: string, value: Memory[keyof Memory], flags: CommonFlags): Cell {
+  if (Array.isArray(value)) return { words: value.join(', ') || '-' };
   if (value === null) return '-';
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+  if (name.endsWith('_at')) return toShortTime(String(value), flags);
+  return typeof value === 'object' ? { text: JSON.stringify(value) } : String(value);
 }

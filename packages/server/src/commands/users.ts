@@ -4,6 +4,7 @@ import { UsageError } from '../usage-error.ts';
 import { administer } from './administration.ts';
 import { type AddCommand, type CommonFlags, needsCommand } from './command.ts';
 import { NAMESPACE_OPTION } from './database.ts';
+import { toShortTime } from './local-time.ts';
 import { NAMESPACE_AT_URL, withMemories, withMemoryOptions } from './memories.ts';
 import { asTable, formatTable, print, printEach } from './output.ts';
 import { changeLimits, type QuotaFlags, showLimit, withQuotaOptions } from './quota.ts';
@@ -23,20 +24,22 @@ export const usersCommand: AddCommand = (program, env) => {
 
 type UserQuotaFlags = QuotaFlags & { namespace?: string };
 
-const USERS = {
+const getUsersFormat = (flags: CommonFlags) => ({
   format: asTable(
-    ['USER', 'WORKING', 'EPISODIC', 'SEMANTIC', 'MEMORIES', 'LIMIT', 'BYTES', 'LIMIT', 'LAST STORED'],
+    ['USER', 'WORKING', 'EPISODIC', 'SEMANTIC', 'MEMORIES', 'MAX MEMORIES', 'BYTES', 'MAX BYTES', 'LAST STORED'],
     (user: UserSummary) => [
       ...[user.user_id, user.working_count, user.episodic_count, user.semantic_count],
-      ...[user.memories, showLimit(user.quota.memories), user.bytes, showLimit(user.quota.bytes), user.last_stored_at],
+      ...[user.memories, showLimit(user.quota.memories), user.bytes, showLimit(user.quota.bytes)],
+      toShortTime(user.last_stored_at, flags),
     ],
+    flags,
   ),
   none: 'there are no users',
-};
+});
 
 async function listUsers(flags: CommonFlags, env: Environment): Promise<void> {
   const { eachUser } = await import('@memoryd/client');
-  await withMemories(flags, env, {}, ({ api }) => printEach(flags, eachUser(api), USERS));
+  await withMemories(flags, env, {}, ({ api }) => printEach(flags, eachUser(api), getUsersFormat(flags)));
 }
 
 async function changeQuota(id: string, flags: UserQuotaFlags, env: Environment): Promise<void> {
