@@ -106,7 +106,7 @@ export const usageFields = {
   }),
   bytes: Type.Integer({
     minimum: 0,
-    description: 'UTF-8 size in bytes of the texts that clients stored, including earlier texts.',
+    description: 'UTF-8 size in bytes of the texts that clients stored, including earlier texts and attachments.',
   }),
   quota: NamespaceQuota,
 };

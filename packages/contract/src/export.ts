@@ -1,4 +1,5 @@
 import {
+  Attachment,
   Content,
   Importance,
   Metadata,
@@ -84,6 +85,7 @@ export const ExportedMemory = Type.Object(
     ...ownerFields,
     tier: Tier,
     metadata: Metadata,
+    attachment: Type.Optional(Attachment),
     created_at: Timestamp,
     stored_at: timestamp('Time at which the service stored the memory.'),
     updated_at: timestamp('Time of the last client write.'),

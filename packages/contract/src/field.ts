@@ -139,6 +139,17 @@ export const Metadata = Type.Record(Type.String(), Type.Unknown(), {
 });
 export type Metadata = Record<string, unknown>;
 
+/** Rule for an attachment. */
+export const ATTACHMENT_MUST = `be a string of 1 to ${LIMITS.attachmentBytes} bytes in UTF-8`;
+export const Attachment = Type.String({
+  minLength: 1,
+  maxLength: LIMITS.attachmentBytes,
+  description:
+    'Data that belongs to the memory, such as the JSON of a message with an image, stored byte for byte. Recall does not ' +
+    'search or return it; a transcript returns it if `attachments` is true.',
+  'x-must': ATTACHMENT_MUST,
+});
+
 /** Returns the schema of a time in a response. */
 export function timestamp(description: string) {
   return Type.String({ ...Timestamp, description });

@@ -18,6 +18,7 @@ export const LIMITS = {
   agentIdChars: 256,
   metadataBytes: 16 * 1024,
   metadataDepth: 32,
+  attachmentBytes: 1024 * 1024,
   idempotencyKeyChars: 255,
   /** Time for which an idempotency key prevents a second store. */
   idempotencyKeyMs: 24 * 60 * 60 * 1000,

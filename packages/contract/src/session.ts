@@ -1,4 +1,5 @@
 import {
+  Attachment,
   Content,
   Count,
   Cursor,
@@ -18,7 +19,18 @@ const pageFields = { limit: Type.Optional(Limit), cursor: Type.Optional(Cursor) 
 
 /** Requests the transcript of one session, one page at a time. */
 export const SessionRequest = Type.Object(
-  { session_id: SessionId, ...scopeFields, ...pageFields },
+  {
+    session_id: SessionId,
+    ...scopeFields,
+    attachments: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description: 'Add to each memory its attachment, if it has one.',
+        'x-must': 'be true or false',
+      }),
+    ),
+    ...pageFields,
+  },
   { additionalProperties: false },
 );
 export type SessionRequest = Type.Static<typeof SessionRequest>;
@@ -30,6 +42,7 @@ export const SessionMemory = Type.Object({
   importance: Importance,
   ...ownerFields,
   created_at: Timestamp,
+  attachment: Type.Optional(Attachment),
   merged_into: Type.Optional(
     Type.String({ ...MemoryId, description: 'The visible memory that this duplicate was merged into.' }),
   ),

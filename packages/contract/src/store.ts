@@ -1,5 +1,6 @@
 import {
   AgentId,
+  Attachment,
   Content,
   Importance,
   MemoryId,
@@ -40,6 +41,7 @@ export const StoreRequest = Type.Object(
     created_at: orNull(requestTime('Time of the event, for importing history. Defaults to now.')),
     expires_at: orNull(requestTime('Time at which the memory expires and is hidden. If absent, it never expires.')),
     metadata: orNull(Metadata),
+    attachment: orNull(Attachment),
     supersedes: orNull(memoryId('The memory that this one replaces. Recall ranks the replaced memory below this one.')),
   },
   {

@@ -86,6 +86,12 @@ describe('createCheck', () => {
       'tags must not contain U+0000 or a lone surrogate',
     ],
     [
+      'an attachment with too many bytes',
+      { content: 'a', attachment: 'é'.repeat(LIMITS.attachmentBytes / 2 + 1) },
+      '/attachment',
+      'attachment must be a string of 1 to 1048576 bytes in UTF-8',
+    ],
+    [
       'U+0000 in a metadata key',
       { content: 'a', metadata: { 'a\0': 1 } },
       '/metadata',

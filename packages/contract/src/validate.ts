@@ -1,6 +1,6 @@
 import type { ErrorDetail } from './error-body.ts';
 import { MemoryError } from './errors.ts';
-import { METADATA_MUST } from './field.ts';
+import { ATTACHMENT_MUST, METADATA_MUST } from './field.ts';
 import { LIMITS } from './limits.ts';
 import { parseTime, TIME_MUST, TIME_PATTERN } from './time.ts';
 import type { TSchema } from './typebox.ts';
@@ -11,8 +11,8 @@ export type Check = (value: unknown) => ErrorDetail[];
 
 /**
  * Compiles a schema to a check. In addition to the schema, the check rejects strings that databases cannot store
- * unchanged (U+0000 and lone surrogates), times that do not exist in the calendar, and metadata that is too large or
- * too deep.
+ * unchanged (U+0000 and lone surrogates), times that do not exist in the calendar, metadata that is too large or too
+ * deep, and attachments that are too large.
  *
  * @param subject name of the whole value in messages, such as "body"
  * @param idFields fields that refer to existing ids; in these fields, a string that cannot be stored is valid, and
@@ -146,9 +146,16 @@ function checkStrings(
       details.push(problem);
     } else if (!isStorable(content) && !idFields.includes(field)) {
       details.push({ path, message: `${field || subject} must not contain U+0000 or a lone surrogate` });
+    } else if (field === 'attachment' && isTooLarge(content)) {
+      details.push({ path, message: `attachment must ${ATTACHMENT_MUST}` });
     }
   }
   return details;
+}
+
+// The schema can limit only the number of characters.
+function isTooLarge(attachment: unknown): boolean {
+  return typeof attachment === 'string' && encoder.encode(attachment).length > LIMITS.attachmentBytes;
 }
 
 /** Placeholders of documents for the name of a metadata field. */

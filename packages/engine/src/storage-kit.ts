@@ -6,6 +6,7 @@ export { GROUP_LIMITS, getDistinctiveWords, getMaxRareWordFrequency } from './co
 export { groupByOwner } from './core/owner.ts';
 export { DAMPING, getWordShares } from './core/ranking/bm25.ts';
 export { dateMatch, getSpeakerTerms, weighed } from './core/ranking/query-terms.ts';
+export { countNewChars } from './core/record-size.ts';
 export { getRetention } from './core/retention.ts';
 export { ANALYZER_VERSION } from './core/text/analyze.ts';
 export type { NoticeListener, Notices, NoticeTopic } from './ports/coordination.ts';

@@ -22,7 +22,8 @@ export const MIGRATIONS: readonly SchemaStep[] = [
 
   -- user_id and agent_id: '' if all users, or all agents, share the memory; both never change. revision: number of texts
   -- so far. distilled_revision: revision of the last text written by consolidation, or null. tags and metadata: JSON as
-  -- text, because jsonb would not preserve the order of fields.
+  -- text, because jsonb would not preserve the order of fields. attachment_bytes: size of the row in memory_attachment,
+  -- or 0.
   CREATE TABLE memory (
     namespace text COLLATE "C" NOT NULL,
     ordinal bigint NOT NULL,
@@ -47,6 +48,7 @@ export const MIGRATIONS: readonly SchemaStep[] = [
     text_digest bytea NOT NULL,
     tags text NOT NULL,
     metadata text NOT NULL,
+    attachment_bytes integer NOT NULL,
     content text NOT NULL,
     PRIMARY KEY (namespace, ordinal)
   );
@@ -76,6 +78,13 @@ export const MIGRATIONS: readonly SchemaStep[] = [
     replaced_at bigint NOT NULL,
     content text NOT NULL,
     PRIMARY KEY (namespace, ordinal, revision)
+  );
+
+  CREATE TABLE memory_attachment (
+    namespace text COLLATE "C" NOT NULL,
+    ordinal bigint NOT NULL,
+    attachment text NOT NULL,
+    PRIMARY KEY (namespace, ordinal)
   );
 
   -- The fill factor leaves space for heap-only updates of counts.

@@ -1,5 +1,6 @@
 import {
   BatchQueue,
+  countNewChars,
   isLimit,
   type NamespaceLimits,
   type NewMemory,
@@ -48,7 +49,7 @@ export class StoreQueue {
   /** See `Storage.storeMany`. */
   async storeMany(memories: readonly NewMemory[]): Promise<StoreOutcome[]> {
     if (memories.length === 0) return [];
-    const chars = memories.reduce((sum, memory) => sum + memory.content.length, 0);
+    const chars = countNewChars(memories);
     const attempt = await this.#queue.run(memories, { memories: memories.length, chars });
     if ('error' in attempt) throw attempt.error;
     return attempt.outcomes;

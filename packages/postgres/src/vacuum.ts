@@ -11,7 +11,8 @@ const DEBOUNCE_MS = 1000;
 const TIMEOUT_MS = 30_000;
 
 /** Tables with texts or data derived from texts. */
-const TABLES = 'memory, memory_history, recall_entry, posting, memory_vector, token_states, attribute';
+const TABLES =
+  'memory, memory_history, memory_attachment, recall_entry, posting, memory_vector, token_states, attribute';
 
 /**
  * Creates the background task that vacuums after forgetting. Deleted row versions remain in pages until a vacuum, in

@@ -107,6 +107,7 @@ describe('the OpenAPI document at /openapi.json', () => {
     expect(body.required).toEqual(['content']);
     expect(Object.keys(body.properties ?? {}).sort()).toEqual([
       'agent_id',
+      'attachment',
       'content',
       'created_at',
       'expires_at',

@@ -98,7 +98,7 @@ describe.each(connections)('MCP agents of two users, $access,', ({ open }) => {
     const { tools } = await agents.ada.client.listTools();
     expect(tools.map(({ name }) => name).sort()).toEqual(['forget', 'recall', 'session', 'stats', 'store', 'update']);
     for (const { name, inputSchema } of [...tools, ...(await agents.all.client.listTools()).tools]) {
-      for (const field of ['user_id', 'agent_id', 'shared'])
+      for (const field of ['user_id', 'agent_id', 'shared', 'attachment', 'attachments'])
         expect(inputSchema.properties, name).not.toHaveProperty(field);
     }
     const { error } = await agents.ada.failure('recall', { query: 'bittern', user_id: 'ben' });

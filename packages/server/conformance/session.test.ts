@@ -31,6 +31,21 @@ describe('GET /session/{session_id}', () => {
     });
   });
 
+  it('returns attachments if attachments is true', async () => {
+    const attachment = JSON.stringify({ image: 'x"'.repeat(250_000) });
+    await memoryd.ok({
+      ...{ method: 'POST', path: '/store/batch' },
+      json: [
+        { content: 'a picture', session_id: 'pictures', attachment },
+        { content: 'a word', session_id: 'pictures' },
+        { content: 'too large', session_id: 'pictures', attachment: 'x'.repeat(1_048_577) },
+      ],
+    });
+    const { memories } = await memoryd.session('pictures', 'attachments=true');
+    expect(memories.map((memory) => memory.attachment)).toEqual([attachment, undefined]);
+    expect((await memoryd.session('pictures')).memories[0]).not.toHaveProperty('attachment');
+  });
+
   it('returns an empty session for an unknown id', async () => {
     expect(await memoryd.session('nobody was here')).toEqual({ session_id: 'nobody was here', memories: [], total: 0 });
   });

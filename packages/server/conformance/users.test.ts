@@ -77,9 +77,11 @@ describe('the data of one user', () => {
   it('the data of one user can be exported and forgotten with one request each, and leaves no bytes in the database', async () => {
     const client = await startClient({ env: WORDS_ONLY });
     const { database } = client.server;
-    const words = Array.from({ length: 6 }, uniqueWord);
+    const words = Array.from({ length: 7 }, uniqueWord);
     const remaining = uniqueWord();
-    const [text, later, tag, first, second, source] = words as [string, string, string, string, string, string];
+    const [text, later, tag, first, second, source, attached] = words as [
+      ...[string, string, string, string, string, string, string],
+    ];
     const user_id = uniqueWord();
     await client.store({ user_id: 'stays', content: `${remaining} stays` });
     const id = await client.store({
@@ -88,6 +90,7 @@ describe('the data of one user', () => {
       tags: [tag],
       source,
       metadata: { [first]: second },
+      attachment: `${attached} `.repeat(2000),
     });
     await client.update(id, { content: `${later} then` });
     // Creates a duplicate, which the consolidation moves to the archive.

@@ -71,7 +71,7 @@ export function tool<const Name extends string, Input extends TObject, Output ex
   definition: Definition<Name, Input, Output>,
 ): Tool<Name, Type.Static<Input>, Type.Static<Output>> {
   const { output, description } = definition;
-  const input = withoutScope(definition.input);
+  const input = toArguments(definition.input);
   const nullable = withNullFields(input);
   const check = createCheck(input, 'arguments', ['memory_id']);
   return {
@@ -85,9 +85,12 @@ export function tool<const Name extends string, Input extends TObject, Output ex
   };
 }
 
-/** Removes the scope from the arguments. The connection sets the scope, so that a model cannot choose another user. */
-function withoutScope({ properties, required: _required, type: _type, ...options }: TObject): TObject {
-  const { user_id, agent_id, shared, ...others } = properties;
+/**
+ * Returns the arguments of a tool for a request. The connection sets the scope, so that a model cannot choose another
+ * user. Attachments contain data for programs.
+ */
+function toArguments({ properties, required: _required, type: _type, ...options }: TObject): TObject {
+  const { user_id, agent_id, shared, attachment, attachments, ...others } = properties;
   return Type.Object(others, options as TSchemaOptions);
 }
 

@@ -64,6 +64,7 @@ function toExported(record: MemoryRecord): ExportedMemory {
     ...toOwner(record),
     tier: record.tier,
     metadata: record.metadata,
+    ...(record.attachment !== undefined && { attachment: record.attachment }),
     created_at: toTimestamp(record.createdAt),
     stored_at: toTimestamp(record.storedAt),
     updated_at: toTimestamp(record.updatedAt),

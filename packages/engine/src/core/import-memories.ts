@@ -304,6 +304,7 @@ function toKeptMemory(exported: ExportedMemory): MemoryRecord {
     agentId: exported.agent_id ?? '',
     tier: exported.tier,
     metadata: exported.metadata,
+    ...(exported.attachment !== undefined && { attachment: exported.attachment }),
     createdAt: toMs(exported.created_at, 'created_at'),
     storedAt: toMs(exported.stored_at, 'stored_at'),
     updatedAt: toMs(exported.updated_at, 'updated_at'),

@@ -73,14 +73,17 @@ export async function memories(core: Core, namespace: string, request: MemoriesR
 /** See `MemoryApi.session`. */
 export async function session(core: Core, namespace: string, request: SessionRequest): Promise<SessionResponse> {
   assertValid(checkSession, request);
-  const { session_id } = request;
+  const { session_id, attachments = false } = request;
   const of = toOwnerFilter(request);
   const selection = { namespace, filters: { ...of, sessionId: session_id } };
   const paging = pageRequest(core, request, sessionCursors, selection);
-  const page = await core.storage.session(namespace, session_id, paging, core.clock.now(), of);
-  const memories = page.items.map(({ id, content, tags, importance, createdAt, mergedInto, ...owner }) => {
-    const merged = mergedInto !== null && { merged_into: mergedInto };
-    return { id, content, tags, importance, ...toOwner(owner), created_at: toTimestamp(createdAt), ...merged };
+  const page = await core.storage.session(namespace, session_id, paging, core.clock.now(), of, { attachments });
+  const memories = page.items.map(({ id, content, tags, importance, createdAt, attachment, mergedInto, ...owner }) => {
+    const optional = {
+      ...(attachment !== undefined && { attachment }),
+      ...(mergedInto !== null && { merged_into: mergedInto }),
+    };
+    return { id, content, tags, importance, ...toOwner(owner), created_at: toTimestamp(createdAt), ...optional };
   });
   return { session_id, memories, ...pageEnd(core, page, sessionCursors, selection) };
 }

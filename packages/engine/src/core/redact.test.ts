@@ -42,6 +42,15 @@ describe('acceptRequest', () => {
     expect(JSON.stringify(request)).not.toMatch(/ghp_|4111/);
   });
 
+  it('acceptRequest redacts the strings of an attachment in JSON, which stays JSON, and any other attachment as text', () => {
+    const attached = (attachment: string) => accept({ content: 'x', attachment }).request.attachment;
+    expect(attached(`{"password": "Tr0ub4dor&3", "note": "a \\"b\\" ${TOKEN}"}`)).toBe(
+      '{"password":"[redacted:password]","note":"a \\"b\\" [redacted:github-token]"}',
+    );
+    expect(attached(`not JSON: ${TOKEN}`)).toBe('not JSON: [redacted:github-token]');
+    expect(attached('{ "big": 1e400 }')).toBe('{ "big": 1e400 }');
+  });
+
   it('acceptRequest does not redact ids, which clients use for lookups', () => {
     const ids = { session_id: TOKEN, supersedes: TOKEN };
     expect(accept({ content: 'x', ...ids })).toEqual({ request: { content: 'x', ...ids } });

@@ -7,6 +7,7 @@ interface Texts {
   tags?: string[] | null;
   source?: string | null;
   metadata?: Metadata | null;
+  attachment?: string | null;
 }
 
 /** A request without its secrets. `redacted` lists the removed secrets; absent if the request had none. */
@@ -33,13 +34,14 @@ export function acceptRequest<Request extends Texts>(
 
 function redactRequest<Request extends Texts>(redactor: Redactor, request: Request): Redacted<Request> {
   const counts = new Map<string, number>();
-  const { content, tags, source, metadata } = request;
+  const { content, tags, source, metadata, attachment } = request;
   const redactedRequest = {
     ...request,
     ...(content !== undefined && { content: redact(content) }),
     ...(tags && { tags: tags.map((tag) => redact(tag)) }),
     ...(source && { source: redact(source) }),
     ...(metadata && { metadata: redactValue(metadata) as Metadata }),
+    ...(attachment && { attachment: redactJson(attachment) }),
   };
   if (counts.size === 0) return { request };
   return { request: redactedRequest, redacted: Array.from(counts, ([kind, count]) => ({ kind, count })) };
@@ -48,6 +50,18 @@ function redactRequest<Request extends Texts>(redactor: Redactor, request: Reque
     const { text: redacted, kinds } = redactor.redact(text, name);
     for (const kind of kinds) counts.set(kind, (counts.get(kind) ?? 0) + 1);
     return redacted;
+  }
+
+  // The values of JSON are redacted one by one, so that the result is JSON too.
+  function redactJson(text: string): string {
+    try {
+      const value: unknown = JSON.parse(text);
+      const redacted = JSON.stringify(redactValue(value));
+      return redacted === JSON.stringify(value) ? text : redacted;
+    } catch {
+      // Not JSON, or JSON with too many levels for the stack.
+      return redact(text);
+    }
   }
 
   function redactValue(value: unknown, name?: string): unknown {

@@ -67,6 +67,7 @@ function toNewMemory(core: Core, namespace: string, request: StoreFields, arrive
     userId: request.user_id ?? '',
     agentId: request.agent_id ?? '',
     metadata: request.metadata ?? {},
+    ...(request.attachment !== undefined && { attachment: request.attachment }),
     createdAt: request.created_at === undefined ? arrivedAt : toMs(request.created_at, 'created_at'),
     storedAt: arrivedAt,
     expiresAt: toMsOrNull(request.expires_at, 'expires_at'),
@@ -178,8 +179,8 @@ function* splitIntoChunks(requests: StoreBatchRequest): Iterable<Chunk> {
   for (const [place, request] of requests.entries()) {
     chunk.requests.push(request);
     // The request has not been checked yet and may be any value.
-    const content: unknown = (request as Partial<StoreRequest> | null | undefined)?.content;
-    if (typeof content === 'string') chars += content.length;
+    const { content, attachment } = (request ?? {}) as { content?: unknown; attachment?: unknown };
+    for (const text of [content, attachment]) if (typeof text === 'string') chars += text.length;
     if (chunk.requests.length < CHUNK_MEMORIES && chars < CHUNK_CHARS) continue;
     yield chunk;
     chunk = { start: place + 1, requests: [] };

@@ -14,6 +14,7 @@ type Deed =
       session: number;
       owner: Owner;
       tags: string[];
+      attachment: string | null;
       expires: true | null;
       corrects: number | null;
     }
@@ -56,6 +57,7 @@ export const deeds: fc.Arbitrary<Deed[]> = fc.array(
         session: fc.nat(1),
         owner,
         tags,
+        attachment: rarely(text),
         expires: rarely(fc.constant(true)),
         corrects: rarely(which),
       }),
@@ -143,11 +145,12 @@ export class Life {
     deed: Did<'store'>,
     pick: (n: number) => Seen | undefined,
   ): Promise<void> {
-    const { text, session, owner, tags, expires, corrects } = deed;
+    const { text, session, owner, tags, attachment, expires, corrects } = deed;
     const memory = this.newMemory(`memory-${this.#deeds}`, text, {
       ...owner,
       sessionId: `session ${session}`,
       tags,
+      ...(attachment !== null && { attachment }),
       expiresAt: expires ? this.time + 9 : null,
       supersedes: corrects === null ? null : (pick(corrects)?.id ?? null),
       metadata: { n: session, deep: { '\u2028': [null, 1e-21, -0.5] } },

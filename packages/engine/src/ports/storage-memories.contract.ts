@@ -508,6 +508,42 @@ export function memoryStorageContract(tested: TestedStorage): void {
       expect((await tested.storage.read('default', ordinals, NOW, 10_000)).truncated).toBe(false);
     });
 
+    it('returns an attachment byte for byte, only in transcripts with attachments, and deletes it with its memory', async () => {
+      const attachment = '{"image":"\\ud800 文字 😀\r\n"}'.repeat(1000);
+      const stored = await storeMemory({ sessionId: 's', content: 'same', attachment });
+      const duplicate = await storeMemory({ sessionId: 's', content: 'same', attachment });
+      await storeMemory({ sessionId: 's', content: 'plain' });
+      await tested.storage.mergeDuplicates(await beginRun(), 10);
+      const readAll = async () =>
+        (await tested.storage.session('default', 's', ALL, NOW, {}, { attachments: true })).items;
+      expect((await readAll()).map((memory) => memory.attachment)).toEqual([attachment, attachment, undefined]);
+      const others = [
+        ...(await tested.storage.session('default', 's', ALL, NOW)).items,
+        ...(await tested.storage.memories('default', {}, ALL, NOW)).items,
+        await tested.storage.memory('default', stored.id, NOW),
+      ];
+      for (const memory of others) expect(memory).not.toHaveProperty('attachment');
+      await tested.storage.forget('default', duplicate.id);
+      expect((await readAll()).map((memory) => memory.attachment)).toEqual([attachment, undefined]);
+      await tested.storage.forget('default', stored.id);
+      expect(await tested.storage.integrity()).toEqual([]);
+    });
+
+    it('limits the size of a page of a transcript with attachments', async () => {
+      const attachment = '"'.repeat(10_000);
+      for (let i = 0; i < 3; i++) await storeMemory({ sessionId: 's', attachment });
+      const page = await tested.storage.session(
+        'default',
+        's',
+        { limit: 10, maxBytes: 50_000 },
+        NOW,
+        {},
+        { attachments: true },
+      );
+      expect(page.items).toHaveLength(2);
+      expect(page.next).toBeDefined();
+    });
+
     it('includes evicted memories in a transcript until they are deleted', async () => {
       const stored = await storeMemory({ sessionId: 's' });
       const run = await beginRun();

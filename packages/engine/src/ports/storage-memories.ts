@@ -35,6 +35,7 @@ export interface NewMemory extends Owner {
   source: string;
   sessionId: string;
   metadata: Metadata;
+  attachment?: string;
   createdAt: number;
   storedAt: number;
   expiresAt: number | null;
@@ -136,6 +137,8 @@ export interface StoredMemory extends Owner {
   sessionId: string | null;
   tier: Tier;
   metadata: Metadata;
+  /** Only transcripts with attachments and exports read it. Absent also if the memory has none. */
+  attachment?: string;
   createdAt: number;
   storedAt: number;
   updatedAt: number;
@@ -310,6 +313,8 @@ export interface MemoryStorage {
   /**
    * Returns the memories of a session, oldest first. Includes merged duplicates and memories that were evicted because
    * their tier was full.
+   *
+   * @param options `attachments`: true adds the attachments of the memories
    */
   session(
     namespace: string,
@@ -317,6 +322,7 @@ export interface MemoryStorage {
     page: PageRequest<Position>,
     now: number,
     of?: OwnerFilter,
+    options?: { attachments?: boolean },
   ): Promise<Page<StoredMemory, Position>>;
   /** Returns sessions with live memories that match the filter, ordered by session id and user id. */
   sessions(

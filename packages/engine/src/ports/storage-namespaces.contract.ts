@@ -66,6 +66,15 @@ export function namespaceStorageContract(tested: TestedStorage): void {
       expect((await tested.storage.stats('a', NOW)).textBytes).toBe(17);
     });
 
+    it('includes the bytes of attachments, and decreases by them when their memories are forgotten', async () => {
+      await storeMemory({ content: 'four' });
+      const id = await storeMemory({ content: 'four', userId: 'ada', attachment: 'für 文 😀' });
+      expect(await usedBy('a')).toEqual({ memories: 2, bytes: 4 + 4 + 13 });
+      expect((await tested.storage.stats('a', NOW, { userIds: ['ada'] })).textBytes).toBe(4 + 13);
+      await tested.storage.forget('a', id);
+      expect(await usedBy('a')).toEqual({ memories: 1, bytes: 4 });
+    });
+
     it('increases with each new text of a memory, and decreases when the memory is forgotten', async () => {
       const id = await storeMemory({ content: 'first' });
       await change(id, 'the second');

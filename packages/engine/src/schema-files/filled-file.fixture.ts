@@ -6,7 +6,7 @@ import { openEngine } from '../open-engine.ts';
 export interface NamespaceContents {
   memories: Omit<Memory, 'retention'>[];
   histories: { id: string; texts: string[] }[];
-  sessions: { session_id: string; ids: string[] }[];
+  sessions: { session_id: string; ids: string[]; attachments: string[] }[];
   runs: ConsolidationResponse[];
   counts: Pick<StatsResponse, 'working_count' | 'episodic_count' | 'semantic_count' | 'last_sleep_at'>;
 }
@@ -41,7 +41,10 @@ const OTHERS: StoreRequest[] = [
     tags: ['日本'],
     metadata: { nested: { deep: [1, 'zwei', null] } },
   },
-  { content: 'Бабушка хранит варенье в погребе за домом.' },
+  {
+    content: 'Бабушка хранит варенье в погребе за домом.',
+    attachment: '{"image":"data:image/png;base64,iVBORw0KGgo="}',
+  },
   { content: 'const retryDelayMs = 250; // see QX-7741 🎉', source: 'editor' },
   { content: 'The archive of 1998 lies in box seven.', created_at: '1998-05-04T08:00:00Z', importance: 0 },
   { content: Array.from({ length: 60 }, (_, i) => `Entry ${i} of the harbour log says that it rained.`).join(' ') },
@@ -202,8 +205,9 @@ export async function getContents(api: MemoryApi, ids: readonly string[]): Promi
   }
   const sessions: NamespaceContents['sessions'] = [];
   for (const { session_id } of (await api.sessions({})).sessions) {
-    const transcript = await api.session({ session_id });
-    sessions.push({ session_id, ids: transcript.memories.map(({ id }) => id) });
+    const transcript = await api.session({ session_id, attachments: true });
+    const attachments = transcript.memories.flatMap(({ attachment }) => attachment ?? []);
+    sessions.push({ session_id, ids: transcript.memories.map(({ id }) => id), attachments });
   }
   const runs: NamespaceContents['runs'] = [];
   for (const { id } of (await api.consolidations({})).consolidations) runs.push(await api.consolidation({ id }));

@@ -23,6 +23,8 @@ export interface MemoryRow {
   tags: string;
   metadata: string;
   content: string;
+  /** Selected only by queries that read attachments. */
+  attachment?: string | null;
   access_count: number;
   accessed_at: number | null;
   derived_from: string;
@@ -79,6 +81,7 @@ export function toMemory(row: MemoryRow): StoredMemory {
     agentId: row.agent_id,
     tier: row.tier,
     metadata: fromJson<Metadata>(row.metadata, 'the metadata of memory', row.id),
+    ...(row.attachment != null && { attachment: row.attachment }),
     createdAt: row.created_at,
     storedAt: row.stored_at,
     updatedAt: row.updated_at,
@@ -126,8 +129,9 @@ function jsonBytes(row: MemoryRow): number {
  * Returns an upper bound for the JSON bytes of a memory without metadata and sources, which recall and transcripts
  * omit.
  */
-export function textBytes(row: Pick<MemoryRow, 'content' | 'tags'>): number {
-  return Buffer.byteLength(JSON.stringify(row.content)) + Buffer.byteLength(row.tags) + FIXED_FIELDS_BYTES;
+export function textBytes({ content, tags, attachment }: Pick<MemoryRow, 'content' | 'tags' | 'attachment'>): number {
+  const texts = [content, attachment ?? ''].reduce((sum, text) => sum + Buffer.byteLength(JSON.stringify(text)), 0);
+  return texts + Buffer.byteLength(tags) + FIXED_FIELDS_BYTES;
 }
 
 /**

@@ -290,8 +290,8 @@ export const SettingsSchema = Type.Object(
     ),
     namespaceMaxBytes: engineNumber(
       'namespaceMaxBytes',
-      'Maximum bytes of text (UTF-8) of the same memories, including earlier versions; 0 is unlimited. Tags and metadata ' +
-        'are not counted.',
+      'Maximum bytes of text (UTF-8) of the same memories, including earlier versions and attachments; 0 is unlimited. ' +
+        'Tags and metadata are not counted.',
       'bytes',
     ),
     userMaxMemories: engineNumber(
@@ -300,7 +300,7 @@ export const SettingsSchema = Type.Object(
     ),
     userMaxBytes: engineNumber(
       'userMaxBytes',
-      'Maximum bytes of text (UTF-8) of the same memories, including earlier versions; 0 is unlimited.',
+      'Maximum bytes of text (UTF-8) of the same memories, including earlier versions and attachments; 0 is unlimited.',
       'bytes',
     ),
     maxBodyBytes: wholeNumber({

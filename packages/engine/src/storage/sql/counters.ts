@@ -129,11 +129,11 @@ const ADD_USAGE = sql`ON CONFLICT (namespace, user_id, slot) DO UPDATE SET
 
 /**
  * Aggregates of `memory m` for quotas: the number of memories, without semantic memories, and the bytes of current and
- * earlier texts, without texts written by consolidation.
+ * earlier texts and of attachments, without texts written by consolidation.
  */
 export const COUNTED = raw(`count(*) FILTER (WHERE m.tier <> 'semantic') AS memories,
   CAST(coalesce(sum(
-    CASE WHEN m.revision > coalesce(m.distilled_revision, 0) THEN octet_length(m.content) ELSE 0 END
+    m.attachment_bytes + CASE WHEN m.revision > coalesce(m.distilled_revision, 0) THEN octet_length(m.content) ELSE 0 END
     + CASE WHEN m.revision > 1 THEN coalesce((
         SELECT sum(octet_length(h.content)) FROM memory_history h
         WHERE h.namespace = m.namespace AND h.ordinal = m.ordinal AND h.revision > coalesce(m.distilled_revision, 0)), 0)

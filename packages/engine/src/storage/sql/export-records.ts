@@ -5,7 +5,7 @@ import type { Owner, OwnerFilter } from '../../ports/storage-owner.ts';
 import { fromJson } from '../corruption.ts';
 import { getGroupDigest } from '../digests.ts';
 import { type MemoryRow, toMemory } from '../memory-row.ts';
-import { isOfOwners, memoryColumns, WITH_ACCESS } from './filters.ts';
+import { ATTACHMENT, isOfOwners, memoryColumns, WITH_ACCESS } from './filters.ts';
 import type { Queries } from './queries.ts';
 import { raw, sql } from './sql.ts';
 
@@ -40,7 +40,7 @@ export async function* keptRecords(queries: Queries, namespace: string, of: Owne
   yield* declinedGroups(queries, namespace, of);
 }
 
-/** The position of a memory in the export, and the bytes of its texts. */
+/** The position of a memory in the export, and the bytes of its texts and its attachment. */
 interface ExportOrder {
   ordinal: number;
   id: string;
@@ -89,7 +89,7 @@ function readOrder(queries: Queries, namespace: string, ordinals: readonly numbe
   const { dialect } = queries;
   return queries.rows<ExportOrder>(sql`
     SELECT m.ordinal, m.id,
-      CAST(octet_length(m.content) + CASE WHEN m.revision > 1 THEN coalesce((
+      CAST(octet_length(m.content) + m.attachment_bytes + CASE WHEN m.revision > 1 THEN coalesce((
         SELECT sum(octet_length(h.content)) FROM memory_history h
         WHERE h.namespace = m.namespace AND h.ordinal = m.ordinal), 0) ELSE 0 END AS bigint) AS bytes,
       CASE WHEN m.tier = 'semantic' THEN (
@@ -115,7 +115,7 @@ type KeptRow = MemoryRow & {
 function readRows(queries: Queries, namespace: string, ordinals: readonly number[]): Promise<KeptRow[]> {
   const { dialect } = queries;
   return queries.rows<KeptRow>(sql`
-    SELECT ${memoryColumns(dialect)}, m.evicted_at, m.revision, m.distilled_revision,
+    SELECT ${memoryColumns(dialect)}, ${ATTACHMENT}, m.evicted_at, m.revision, m.distilled_revision,
       CASE WHEN m.tier = 'semantic' THEN (
         SELECT ${dialect.jsonArray(raw('s.id'), raw('s.created_at, s.ordinal'))}
         FROM former_source l CROSS JOIN memory s WHERE l.namespace = m.namespace AND l.semantic = m.ordinal

@@ -128,6 +128,11 @@ export function memoryColumns({ jsonArray }: Dialect): Sql {
     ELSE '[]' END AS derived_from`;
 }
 
+/** The attachment of `memory m`; null if the memory has none. */
+export const ATTACHMENT = raw(`CASE WHEN m.attachment_bytes > 0 THEN (
+  SELECT a.attachment FROM memory_attachment a WHERE a.namespace = m.namespace AND a.ordinal = m.ordinal)
+  END AS attachment`);
+
 export const WITH_ACCESS = raw('LEFT JOIN memory_access c ON c.namespace = m.namespace AND c.ordinal = m.ordinal');
 export const MEMORY_TABLES = sql`memory m ${WITH_ACCESS}`;
 

@@ -149,6 +149,7 @@ function selected(dialect: Dialect, namespace: string, selection: ForgetSelectio
 /** The tables with data of memories, each with the column that contains the ordinal of the memory. */
 const TABLES = [
   ['memory_history', 'ordinal'],
+  ['memory_attachment', 'ordinal'],
   ['memory_access', 'ordinal'],
   ['consolidation_change', 'ordinal'],
   ['memory_source', 'semantic'],

@@ -82,6 +82,11 @@ export const PROBLEMS: readonly string[] = [
   `SELECT 'memory ' || m.ordinal || ' is superseded by a missing memory' FROM memory m
    LEFT JOIN memory s ON s.namespace = m.namespace AND s.id = m.superseded_by
    WHERE m.superseded_by IS NOT NULL AND s.ordinal IS NULL`,
+  `SELECT 'the attachment of memory ' || coalesce(a.ordinal, m.ordinal) || ' is missing, or has no row or another size'
+   FROM (SELECT namespace, ordinal, attachment_bytes FROM memory WHERE attachment_bytes > 0) m
+   FULL JOIN (SELECT namespace, ordinal, octet_length(attachment) AS bytes FROM memory_attachment) a
+     USING (namespace, ordinal)
+   WHERE m.attachment_bytes IS DISTINCT FROM a.bytes`,
   `SELECT DISTINCT 'memory ' || h.ordinal || ' has a history but no row' FROM memory_history h
    LEFT JOIN memory m USING (namespace, ordinal) WHERE m.ordinal IS NULL`,
   `SELECT 'memory ' || a.ordinal || ' has an access count but no row' FROM memory_access a

@@ -4,6 +4,7 @@ import type { OwnerFilter } from '../../ports/storage-owner.ts';
 import { isOpen } from '../attributes.ts';
 import { type MemoryRow, takeMemories, textBytes, toMemory } from '../memory-row.ts';
 import {
+  ATTACHMENT,
   BEFORE_THE_LAST,
   isOfOwners,
   liveAndPassing,
@@ -72,12 +73,13 @@ export async function session(
   page: PageRequest<Position>,
   now: number,
   of: OwnerFilter = {},
+  { attachments = false }: { attachments?: boolean } = {},
 ): Promise<Page<StoredMemory, Position>> {
   // Includes evicted memories until they are deleted: eviction removes a memory from recall, not from transcripts.
   const inTranscript = sql`m.namespace = ${namespace} AND m.session_id = ${sessionId} AND ${notExpired(now)}
     AND ${isOfOwners(queries.dialect, of)}`;
   const total = await count(queries, sql`memory m WHERE ${inTranscript}`);
-  const rows = await readPage(queries, inTranscript, page, of, 'oldest first');
+  const rows = await readPage(queries, inTranscript, page, of, 'oldest first', attachments);
   return takeMemories(rows, page, total, { getPlace: toPosition, getBytes: textBytes });
 }
 
@@ -101,6 +103,7 @@ function readPage(
   { limit, maxBytes, after }: PageRequest<Position>,
   of: OwnerFilter,
   direction: 'oldest first' | 'newest first',
+  attachments = false,
 ): Promise<MemoryRow[]> {
   const order = raw(direction === 'oldest first' ? 'ASC' : 'DESC');
   const beyond = raw(direction === 'oldest first' ? '>' : '<');
@@ -108,14 +111,15 @@ function readPage(
   const place = after
     ? sql`AND (${createdAt}, m.ordinal) ${beyond} (CAST(${after.createdAt} AS bigint), CAST(${after.ordinal} AS bigint))`
     : raw('');
+  const bytes = raw(`octet_length(m.content)${attachments ? ' + m.attachment_bytes' : ''}`);
   return rows<MemoryRow>(sql`
     WITH page AS MATERIALIZED (
-        SELECT m.namespace, m.ordinal, m.created_at, octet_length(m.content) AS bytes FROM memory m
+        SELECT m.namespace, m.ordinal, m.created_at, ${bytes} AS bytes FROM memory m
         WHERE ${condition} ${place}
         ORDER BY ${createdAt} ${order}, m.ordinal ${order} LIMIT ${limit + 1}),
       sized AS (
         SELECT *, sum(bytes) OVER (ORDER BY created_at ${order}, ordinal ${order} ${BEFORE_THE_LAST}) AS before FROM page)
-    SELECT ${memoryColumns(dialect)}
+    SELECT ${memoryColumns(dialect)}${attachments ? sql`, ${ATTACHMENT}` : raw('')}
     FROM sized CROSS JOIN memory m ${WITH_ACCESS}
     WHERE m.namespace = sized.namespace AND m.ordinal = sized.ordinal AND coalesce(sized.before, 0) <= ${maxBytes}
     ORDER BY m.created_at ${order}, m.ordinal ${order}`);

@@ -14,6 +14,7 @@ interface NewRow extends Recallable {
   id: string;
   expiresAt: number | null;
   supersedes: string | null;
+  attachment?: string;
   /** Prebuilt index entry with the placeholder ordinal 0. If absent, the entry is built during the write. */
   entry?: Uint8Array;
 }
@@ -85,10 +86,13 @@ const COLUMNS = {
   text_digest: 'bytea',
   tags: 'text',
   metadata: 'text',
+  attachment_bytes: 'integer',
   content: 'text',
 } as const;
 
-/** Writes the rows of memories and their attributes. */
+const ATTACHMENT_COLUMNS = { namespace: 'text', ordinal: 'bigint', attachment: 'text' } as const;
+
+/** Writes the rows of memories, their attachments and their attributes. */
 export async function insertRows(transaction: Transaction, memories: readonly FullRow[]): Promise<void> {
   const rows = memories.map((memory) => ({
     ordinal: memory.ordinal,
@@ -112,9 +116,14 @@ export async function insertRows(transaction: Transaction, memories: readonly Fu
     text_digest: textDigest(memory.content),
     tags: JSON.stringify(memory.tags),
     metadata: JSON.stringify(memory.metadata),
+    attachment_bytes: Buffer.byteLength(memory.attachment ?? ''),
     content: memory.content,
   }));
   await transaction.insert('memory', COLUMNS, rows);
+  const attachments = memories.flatMap(({ namespace, ordinal, attachment }) =>
+    attachment ? [{ namespace, ordinal, attachment }] : [],
+  );
+  await transaction.insert('memory_attachment', ATTACHMENT_COLUMNS, attachments);
   await addAttributes(transaction, memories);
 }
 

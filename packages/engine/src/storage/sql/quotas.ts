@@ -166,13 +166,14 @@ export function isLimit({ memories, bytes }: Quota): boolean {
 }
 
 /** Returns the usage of a new memory. */
-export function getNewUsage({ content }: Pick<NewMemory, 'content'>): Quota {
-  return { memories: 1, bytes: Buffer.byteLength(content) };
+export function getNewUsage({ content, attachment = '' }: Pick<NewMemory, 'content' | 'attachment'>): Quota {
+  return { memories: 1, bytes: Buffer.byteLength(content) + Buffer.byteLength(attachment) };
 }
 
 /** Returns the usage of an imported memory. Texts written by consolidation do not count. */
-export function getRecordUsage({ tier, content, revision, distilledRevision, history }: MemoryRecord): Quota {
+export function getRecordUsage(memory: MemoryRecord): Quota {
+  const { tier, content, attachment = '', revision, distilledRevision, history } = memory;
   const texts = [...history, { revision, content }].filter((text) => text.revision > (distilledRevision ?? 0));
-  const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text.content), 0);
+  const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text.content), Buffer.byteLength(attachment));
   return { memories: tier === 'semantic' ? 0 : 1, bytes };
 }

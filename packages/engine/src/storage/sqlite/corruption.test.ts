@@ -214,6 +214,16 @@ describe('an integrity check finds', () => {
       expected: /memory 999 has a history/,
     },
     {
+      row: 'an attachment without a memory row',
+      corrupt: () => change("INSERT INTO memory_attachment VALUES (999, 'default', 'text')"),
+      expected: /the attachment of memory 999 is missing, or has no row or another size/,
+    },
+    {
+      row: 'a memory without its attachment',
+      corrupt: () => change('UPDATE memory SET attachment_bytes = 1 WHERE ordinal = 8'),
+      expected: /the attachment of memory 8 is missing/,
+    },
+    {
       row: 'a merged duplicate without its survivor',
       corrupt: () => change("UPDATE memory SET merged_into = 'nobody' WHERE ordinal = 8"),
       expected: /memory 8 was merged into a missing memory/,

@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BackgroundTask } from '../../concurrency/background-task.ts';
 import { isLimited } from '../../core/owner.ts';
+import { countNewChars } from '../../core/record-size.ts';
 import type { KeySnapshot } from '../../ports/administration.ts';
 import type { Telemetry } from '../../ports/runtime.ts';
 import type { OpenDatabase } from '../../ports/storage.ts';
@@ -138,12 +139,12 @@ export function sqliteStorage(parts: StorageParts): OpenDatabase {
       ...storage,
       async store(memory) {
         const [stored] = await writes.run<StoreOutcome[]>('storeMany', [[memory], limits], {
-          chars: memory.content.length,
+          chars: countNewChars([memory]),
         });
         return stored as StoreOutcome;
       },
       storeMany(memories) {
-        const chars = memories.reduce((sum, memory) => sum + memory.content.length, 0);
+        const chars = countNewChars(memories);
         return writes.run('storeMany', [memories, limits, entries.begin(memories)], {
           memories: memories.length,
           chars,

@@ -9,7 +9,8 @@ export const APPLICATION_ID = 0x6d6d7279;
 export const MIGRATIONS: readonly string[] = [
   `
   -- user_id and agent_id: '' if all users, or all agents, share the memory; both never change. revision: number of texts
-  -- so far. distilled_revision: revision of the last text written by consolidation, or null.
+  -- so far. distilled_revision: revision of the last text written by consolidation, or null. attachment_bytes: size of the
+  -- row in memory_attachment, or 0.
   CREATE TABLE memory (
     ordinal INTEGER PRIMARY KEY AUTOINCREMENT,
     namespace TEXT NOT NULL,
@@ -34,6 +35,7 @@ export const MIGRATIONS: readonly string[] = [
     text_digest BLOB NOT NULL,
     tags TEXT NOT NULL,
     metadata TEXT NOT NULL,
+    attachment_bytes INTEGER NOT NULL,
     content TEXT NOT NULL
   ) STRICT;
   CREATE UNIQUE INDEX memory_by_id ON memory (namespace, id);
@@ -69,6 +71,13 @@ export const MIGRATIONS: readonly string[] = [
     content TEXT NOT NULL,
     PRIMARY KEY (ordinal, revision)
   ) STRICT, WITHOUT ROWID;
+
+  -- Not a column of memory, because every change of a row rewrites its texts.
+  CREATE TABLE memory_attachment (
+    ordinal INTEGER PRIMARY KEY,
+    namespace TEXT NOT NULL,
+    attachment TEXT NOT NULL
+  ) STRICT;
 
   CREATE TABLE memory_access (
     ordinal INTEGER PRIMARY KEY,
