@@ -24,6 +24,7 @@ export {
 } from './agent-memory.ts';
 export { createIdempotencyKey } from './idempotency-key.ts';
 export { type PromptRecallOptions, type RecallForPromptOptions, recallForPrompt } from './recall-for-prompt.ts';
+export { getItem, toItemFields } from './stored-item.ts';
 export { estimateTokens } from './token-estimate.ts';
 export { scopeToUser, type UserScope } from './user-scope.ts';
 

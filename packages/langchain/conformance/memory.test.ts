@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import {
@@ -26,6 +27,11 @@ import { MemoryChatHistory, MemoryRetriever, memoryTools } from '../src/index.ts
 
 /** Long timeouts, because a loaded machine may be slow. */
 const PATIENT = { timeoutMs: 60_000 };
+
+function createImage(length: number): string {
+  const data = randomBytes(length).toString('base64');
+  return `data:image/png;base64,${data.slice(0, length)}`;
+}
 
 /** Defines the tests of the LangChain components, which apply to every `MemoryApi`. */
 function suite(getMemory: () => MemoryApi): void {
@@ -303,10 +309,74 @@ function suite(getMemory: () => MemoryApi): void {
       expect(await kept.getMessages()).toHaveLength(1);
     });
 
-    it('passes to onError the stored ids and the error, if a message is too large', async () => {
-      const large = new HumanMessage({ content: 'large', additional_kwargs: { much: 'x'.repeat(20_000) } });
+    it('restores messages with large images, arguments and artifacts, also after a consolidation', async () => {
+      const look = { type: 'text', text: 'Look at this' };
+      const image = (url: string) => ({ type: 'image_url', image_url: { url } });
+      const [small, medium, large] = [30_000, 200_000, 900_000].map((length) => createImage(length)) as [
+        string,
+        string,
+        string,
+      ];
+      const args = { file: '"\\\u0000\ud800 é😀\n'.repeat(20_000), number: 2 ** 60 };
+      const original: BaseMessage[] = [
+        new HumanMessage({ content: [look, image(small)] }),
+        new HumanMessage({ content: [look, image(small)] }),
+        new HumanMessage({ content: [look, image(medium)] }),
+        new HumanMessage({ content: [image(large)] }),
+        new AIMessage({ content: '', tool_calls: [{ type: 'tool_call', id: 'c1', name: 'write', args }] } as object),
+        new ToolMessage({ content: 'done', tool_call_id: 'c1', artifact: { data: large } }),
+      ];
       const history = newHistory();
-      await history.addMessages([new HumanMessage('kept'), large]);
+      await history.addMessages(original);
+      const read = async () => JSON.stringify(mapChatMessagesToStoredMessages(await history.getMessages()));
+      const expected = JSON.stringify(mapChatMessagesToStoredMessages(original));
+      expect((await read()) === expected).toBe(true);
+      await flush();
+      await getMemory().consolidate();
+      expect((await read()) === expected).toBe(true);
+      const { memories } = await getMemory().session({ session_id: `chain ${sessions}` });
+      expect(memories.map(({ content }) => content.length < 2000)).toEqual(original.map(() => true));
+      expect(await getMemory().recall({ query: small.slice(100, 120), only_relevant: true })).toMatchObject({
+        total: 0,
+      });
+    });
+
+    it('restores a message whose text was created from content blocks with a large image', async () => {
+      const blocks = [
+        { type: 'text', text: 'What is this?' },
+        { type: 'image', data: createImage(50_000), mimeType: 'image/png' },
+      ] as const;
+      const history = newHistory();
+      await history.addMessage(new HumanMessage({ contentBlocks: [...blocks] }));
+      await flush();
+      expect((await history.getMessages()).map(({ contentBlocks }) => contentBlocks)).toEqual([blocks]);
+    });
+
+    it('accepts a message with 1 MiB of JSON besides its text, and rejects a larger one before storing anything', async () => {
+      const history = newHistory();
+      const create = (length: number) =>
+        new HumanMessage({ content: 'large', additional_kwargs: { much: 'x'.repeat(length) } });
+      const { data } = create(0).toDict();
+      const overhead = JSON.stringify({ langchain: { type: 'human', data: { ...data, content: null } } }).length;
+      const adding = history.addMessages([new HumanMessage('first'), create(1_048_577 - overhead)]);
+      await expect(adding).rejects.toMatchObject({
+        code: 'INVALID_REQUEST',
+        message: expect.stringMatching(
+          /^messages\/1 must have at most 1048576 bytes of JSON besides its text, but has 1048577; store/,
+        ),
+      });
+      await flush();
+      expect(await history.getMessages()).toEqual([]);
+      await history.addMessage(create(1_048_576 - overhead));
+      await flush();
+      expect(failures).toEqual([]);
+      expect(await history.getMessages()).toHaveLength(1);
+    });
+
+    it('passes to onError the stored ids and the error, if the service refuses a message', async () => {
+      const refused = new ChatMessage('refused', 'r'.repeat(200));
+      const history = newHistory();
+      await history.addMessages([new HumanMessage('kept'), refused]);
       await flush();
       const { results } = failures[0] as MemoryError;
       expect(failures).toMatchObject([{ code: 'INVALID_REQUEST' }]);

@@ -6,6 +6,7 @@ import {
   type AgentMemoryOptions,
   createBatchStore,
   type FlushOptions,
+  getItem,
   toStoreRequest,
   type UserScope,
   withoutStored,
@@ -23,7 +24,7 @@ export interface MemoryChatHistoryFields extends UserScope, AgentMemoryOptions {
 /**
  * Chat history of one user, stored as memories of a session, so that messages can be recalled like other memories.
  * Messages are restored unchanged, including tool calls and additional fields. Per message, all data except the text
- * can have up to 16 KiB. The history includes messages that other programs add to the session, such as `session` of
+ * can have up to 1 MiB of JSON. The history includes messages that other programs add to the session, such as `session` of
  * `@memoryd/client`, but no other memories.
  *
  * The history is read once, within `timeoutMs`, and messages are stored in the background, so an unavailable service
@@ -64,12 +65,13 @@ export class MemoryChatHistory extends BaseListChatMessageHistory {
   /**
    * Stores messages in order, in the background. If the service is unavailable, at most 1,000 messages or 8 MiB of all
    * sessions wait in memory, and the oldest are refused. If a message type has no content, such as `RemoveMessage`,
-   * rejects with TypeError and stores nothing. Rejects with INVALID_REQUEST for more than 1,000 messages or 8 MiB. For
-   * an error of single messages, `results` of the error that `onError` receives contains the stored id or the error of
-   * each message.
+   * rejects with TypeError and stores nothing. Rejects with INVALID_REQUEST, and stores nothing, for more than 1,000
+   * messages or 8 MiB, and if a message has more than 1 MiB of JSON besides its text. For an error of single messages,
+   * `results` of the error that `onError` receives contains the stored id or the error of each message.
    */
   override async addMessages(messages: BaseMessage[]): Promise<void> {
-    const requests = withTime(messages.map((message) => toStoreRequest(toStoredMessage(message), this.#sessionId)));
+    const stored = messages.map((message, index) => toStoredMessage(message, index));
+    const requests = withTime(stored.map((message) => toStoreRequest(message, this.#sessionId)));
     this.#agent.store(this.#sessionId, requests, createBatchStore(requests));
   }
 
@@ -89,18 +91,18 @@ export class MemoryChatHistory extends BaseListChatMessageHistory {
 
 type ReadMemory = Pick<SessionMemory, 'content' | 'created_at' | 'tags'> & { metadata: Metadata };
 
-function toReadMemory({ content, created_at, tags, metadata }: StoreRequest): ReadMemory {
-  return { content, created_at: created_at ?? '', tags: tags ?? [], metadata: metadata ?? {} };
+function toReadMemory({ content, created_at, tags, ...fields }: StoreRequest): ReadMemory {
+  return { content, created_at: created_at ?? '', tags: tags ?? [], metadata: getItem(fields) };
 }
 
 /** Reads the transcript of a session, with metadata. Leaves out memories that are forgotten during the read. */
 async function readSession(memory: MemoryApi, session_id: string): Promise<ReadMemory[]> {
   const metadataById = await getAllMetadata(memory, session_id);
   const memories: ReadMemory[] = [];
-  for await (const { id, ...rest } of eachSessionMemory(memory, { session_id })) {
+  for await (const { id, attachment, ...rest } of eachSessionMemory(memory, { session_id, attachments: true })) {
     // A merged duplicate is in the transcript, but not in the list of memories, so its metadata is fetched by id.
-    const metadata = metadataById.get(id) ?? (await getMetadata(memory, id));
-    if (metadata) memories.push({ ...rest, metadata });
+    const metadata = metadataById.get(id) ?? (attachment === undefined ? await getMetadata(memory, id) : {});
+    if (metadata) memories.push({ ...rest, metadata: getItem({ metadata, attachment: attachment ?? null }) });
   }
   return memories;
 }

@@ -22,7 +22,7 @@ export function removeTexts(content: MessageContent, text: string): unknown {
  * part receives the rest of the text.
  */
 export function restoreTexts(stored: unknown, text: string): MessageContent {
-  if (stored === undefined) return text;
+  if (stored === undefined || stored === null) return text;
   if (!Array.isArray(stored)) return stored as MessageContent;
   const last = stored.findLastIndex(isLength);
   let end = 0;

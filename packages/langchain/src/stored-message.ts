@@ -8,7 +8,7 @@ import {
   type StoredMessage,
   SystemMessage,
 } from '@langchain/core/messages';
-import { getRole, type Message } from '@memoryd/client/session';
+import { getRole, type Message, toItemFields } from '@memoryd/client/session';
 import type { Memory } from '@memoryd/contract';
 import { removeTexts, restoreTexts } from './stored-content.ts';
 
@@ -21,12 +21,18 @@ const ROLES: Readonly<Record<string, string>> = { human: 'user', ai: 'assistant'
 /** Message types that LangChain can restore. Other types are instructions to a graph and have no content. */
 const SUPPORTED_TYPES: readonly unknown[] = ['human', 'ai', 'system', 'tool', 'function', 'generic'];
 
+/** Maximum UTF-16 units of the arguments of a tool call in the description of a message without text. */
+const MAX_DESCRIBED_CHARS = 1000;
+
 /**
- * Converts a LangChain message to a message for storage: its text as content, everything else as metadata.
+ * Converts a LangChain message to a message for storage: its text as content, everything else as metadata or, if it is
+ * large, as attachment.
  *
- * @throws TypeError for a message type that LangChain could not restore
+ * @param index index of the message in the call, for errors
+ * @throws TypeError for a message type that LangChain could not restore, and MemoryError INVALID_REQUEST for a message
+ *   with more than 1 MiB of JSON besides its text
  */
-export function toStoredMessage(message: BaseMessage): Message {
+export function toStoredMessage(message: BaseMessage, index: number): Message {
   const { type, data } = message.toDict();
   if (!SUPPORTED_TYPES.includes(type))
     throw new TypeError(
@@ -34,11 +40,11 @@ export function toStoredMessage(message: BaseMessage): Message {
     );
   const content = getText(message);
   // If a message was created with `contentBlocks`, LangChain serializes the content as `content_blocks`.
-  const { content: _content, content_blocks: _blocks, ...rest } = data as typeof data & { content_blocks?: unknown };
-  const stored = { type, data: { ...rest, content: removeTexts(message.content, content) } };
+  const { content_blocks: _blocks, ...rest } = data as typeof data & { content_blocks?: unknown };
+  // Content that equals the text is null, so that it keeps its place among the fields.
+  const stored = { type, data: { ...rest, content: removeTexts(message.content, content) ?? null } };
   const role = type === 'generic' ? data.role : undefined;
-  // The JSON round trip removes undefined fields, which metadata must not contain.
-  return { role: role ?? ROLES[type] ?? type, content, metadata: { langchain: JSON.parse(JSON.stringify(stored)) } };
+  return { role: role ?? ROLES[type] ?? type, content, ...toItemFields({ langchain: stored }, `messages/${index}`) };
 }
 
 /** Restores the message from a memory; undefined if the memory is not a message. */
@@ -79,9 +85,14 @@ function createMessage(role: string, content: string): BaseMessage {
 function getText(message: BaseMessage): string {
   if (message.text.trim() !== '') return message.text;
   const calls = isAIMessage(message) ? (message.tool_calls ?? []) : [];
-  if (calls.length > 0) return calls.map(({ name, args }) => `${name}(${JSON.stringify(args)})`).join('\n');
+  if (calls.length > 0) return calls.map(({ name, args }) => `${name}(${shorten(JSON.stringify(args))})`).join('\n');
   const parts = Array.isArray(message.content) ? message.content.map(({ type }) => type) : [];
   return `[${parts.join(', ') || 'nothing'}]`;
+}
+
+/** Shortens a description of data, such as a file as an argument: only text is worth recalling. */
+function shorten(data: string): string {
+  return data.length > MAX_DESCRIBED_CHARS ? `${data.slice(0, MAX_DESCRIBED_CHARS).toWellFormed()}…` : data;
 }
 
 function isStoredMessage(value: unknown): value is StoredMessage {
@@ -94,7 +105,12 @@ function isStoredMessage(value: unknown): value is StoredMessage {
 }
 
 function isContent(value: unknown): boolean {
-  return value === undefined || typeof value === 'string' || (Array.isArray(value) && value.every(isObject));
+  return (
+    value === undefined ||
+    value === null ||
+    typeof value === 'string' ||
+    (Array.isArray(value) && value.every(isObject))
+  );
 }
 
 function isObject(value: unknown): value is object {
