@@ -182,9 +182,11 @@ export async function buildApp(options: AppOptions): Promise<App> {
   await engine.databaseState();
   await registerDocsPages(app);
   await registerDashboardPage(app);
-  app.setNotFoundHandler({ preHandler: app.rateLimit() }, ({ url }, reply) => {
+  app.setNotFoundHandler({ preHandler: app.rateLimit() }, ({ url, method }, reply) => {
     const allowed = methods.at(getPath(url));
-    if (allowed.length === 0) throw new MemoryError('NOT_FOUND', 'route not found; /docs lists all routes');
+    // A wildcard route with the method has found no file.
+    if (allowed.length === 0 || allowed.includes(method))
+      throw new MemoryError('NOT_FOUND', 'route not found; /docs lists all routes');
     reply.header('Allow', allowed.join(', '));
     throw new MemoryError('METHOD_NOT_ALLOWED', `this path supports only ${allowed.join(', ')}`);
   });

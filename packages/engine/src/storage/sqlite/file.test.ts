@@ -479,6 +479,7 @@ describe('the database file', () => {
       const below = '/proc/nowhere/at-all/memory.db';
       const refusal = { code: 'UNAVAILABLE', message: expect.stringContaining(below) };
       await expect(open(below)).rejects.toMatchObject(refusal);
+      await (await open(path)).close();
       await expect(restoreFile(path, below)).rejects.toMatchObject(refusal);
     },
   );
