@@ -5,6 +5,7 @@ import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { MemoryError } from '@memoryd/contract';
 import type { Engine, Telemetry, TelemetryEvent } from '@memoryd/engine';
+import { getMessage } from './error-text.ts';
 import { errorBody, RETRY_AFTER_SECONDS } from './http/errors.ts';
 import { MalformedHttp } from './http/malformed-http.ts';
 import { NOTHING_READ } from './http/routes/health.ts';
@@ -39,7 +40,7 @@ export async function waitForDatabase(settings: Settings, telemetry: Telemetry):
   }
 }
 
-/** Reports an event only if its facts have changed, because each attempt to open the database reports the same events. */
+/** Reports an event only if its facts or its error have changed, because each attempt to open the database reports the same events. */
 class ChangesOnly implements Telemetry {
   readonly #telemetry: Telemetry;
   readonly #last = new Map<string, string>();
@@ -50,9 +51,9 @@ class ChangesOnly implements Telemetry {
   }
 
   report(event: TelemetryEvent): void {
-    const facts = JSON.stringify(event.facts);
-    if (!this.#hasEnded && this.#last.get(event.event) === facts) return;
-    this.#last.set(event.event, facts);
+    const content = JSON.stringify([event.facts, event.error === undefined ? null : getMessage(event.error)]);
+    if (!this.#hasEnded && this.#last.get(event.event) === content) return;
+    this.#last.set(event.event, content);
     this.#telemetry.report(event);
   }
 
