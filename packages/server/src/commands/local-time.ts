@@ -28,7 +28,7 @@ export function toInstant(text: string, edge: 'first' | 'last', { utc }: TimeFla
   if (utc || year === undefined) return text;
   const midnight = getMidnight(Number(year), Number(month) - 1, Number(day));
   // Date accepts 31 February as a day in March. The service refuses the unchanged text.
-  if (midnight.getMonth() !== Number(month) - 1) return text;
+  if (new Date(`${text}T00:00:00Z`).getUTCDate() !== Number(day)) return text;
   const next = getMidnight(Number(year), Number(month) - 1, Number(day) + 1);
   const instant = edge === 'first' ? midnight.getTime() : next.getTime() - 1;
   return new Date(Math.min(Math.max(instant, FIRST_MS), LAST_MS)).toISOString();
