@@ -78,7 +78,8 @@ function toLines(cell: Cell, { columns, full }: TableOptions): string[] {
 /** Returns at most three lines of a text, and the number of further lines, unless the text is printed in full. */
 export function limitLines(lines: readonly string[], { full }: Pick<TableOptions, 'full'>): string[] {
   if (full || lines.length <= MAX_TEXT_LINES) return [...lines];
-  return [...lines.slice(0, MAX_TEXT_LINES), `… (+${lines.length - MAX_TEXT_LINES} lines, --full)`];
+  const more = lines.length - MAX_TEXT_LINES;
+  return [...lines.slice(0, MAX_TEXT_LINES), `… (+${more} ${more === 1 ? 'line' : 'lines'}, --full)`];
 }
 
 function isText(cell: Cell): cell is TextCell {
