@@ -80,7 +80,7 @@ export class Ledger {
   }
 
   forgottenMany(filter: Record<string, string>, span: Span): void {
-    const hasMetadata = Object.keys(filter).some((name) => name.startsWith('metadata.'));
+    const hasMetadata = Object.keys(filter).some((name) => /^metadata[.[]/.test(name));
     this.#forgets.push({ ...filter, hasMetadata, ...span });
   }
 
