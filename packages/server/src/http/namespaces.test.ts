@@ -210,9 +210,11 @@ function* others(): Iterable<Step> {
 /** Requests for one user and agent of the namespace. */
 function* owned(): Iterable<Step> {
   const ann = 'user_id=ann&agent_id=cook';
-  const payload = memory('of Ann', { user_id: 'ann', agent_id: 'cook', session_id: 's1' });
+  const owner = { user_id: 'ann', agent_id: 'cook' };
+  const payload = memory('of Ann', { ...owner, session_id: 's1', attachment: 'attached by Ann' });
   yield { step: 'store of Ann', method: 'POST', url: '/store', payload };
   const lists = ['/recall?query=Ann&', '/memories?', '/sessions?', '/session/s1?', '/export?', '/stats?', '/events?'];
+  yield { step: 'a session with attachments', url: '/session/s1?attachments=true' };
   const reads = [...lists, '/memories/m0?', '/memories/m0/history?'];
   for (const url of reads) yield { step: `${url} of Ann`, url: `${url}${ann}&shared=true` };
   yield { step: 'users', url: '/users?limit=1' };

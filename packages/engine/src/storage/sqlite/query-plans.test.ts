@@ -29,7 +29,7 @@ beforeEach(() => {
   migrate(connection);
   connection.exec(`
     INSERT INTO memory VALUES (1, 'a', 'first', 's', '', '', 'api', 'episodic', 0.5, 1, 1, 1, NULL, NULL, NULL, NULL, NULL, 1, 1,
-      NULL, x'00', '[]', '{}', 'text');
+      NULL, x'00', '[]', '{}', 0, 'text');
     INSERT INTO consolidation_run (namespace, id, state, started_at, promoted_until) VALUES ('a', 'run', 'completed', 1, 1);
     INSERT INTO consolidation_change VALUES ('a', 1, 1, 'merged', 1, '{"into":1}')`);
 });
