@@ -1,4 +1,3 @@
-import type { Metadata } from '@memoryd/contract';
 import { createFieldError } from './memory-error.ts';
 
 /** Maximum size of an item, as JSON in UTF-8: the maximum of an attachment. */
@@ -13,9 +12,12 @@ const MAX_METADATA_DEPTH = 32;
  */
 const UNSUITABLE = /\\u|\d{16}|\de\+/;
 
+/** A JSON object of a framework. Not the contract's type of metadata, which the package of the client does not contain. */
+type Item = Record<string, unknown>;
+
 /** The fields of a store request or of a memory that contain an item. */
 interface ItemFields {
-  metadata?: Metadata | null;
+  metadata?: Item | null;
   attachment?: string | null;
 }
 
@@ -27,7 +29,7 @@ interface ItemFields {
  * @param field name of the item in errors, such as messages/0
  * @throws MemoryError INVALID_REQUEST for an item of more than 1 MiB
  */
-export function toItemFields(item: Metadata, field: string): ItemFields {
+export function toItemFields(item: Item, field: string): ItemFields {
   const json = JSON.stringify(item);
   const { length } = new TextEncoder().encode(json);
   if (length > MAX_ITEM_BYTES) {
@@ -37,21 +39,21 @@ export function toItemFields(item: Metadata, field: string): ItemFields {
       `${limit}; store large data elsewhere, such as an image, and add its address instead`,
     );
   }
-  const stored: Metadata = JSON.parse(json);
+  const stored: Item = JSON.parse(json);
   const isSuitable =
     length <= MAX_METADATA_BYTES && !UNSUITABLE.test(json) && isWithinDepth(stored, MAX_METADATA_DEPTH);
   return isSuitable ? { metadata: stored } : { attachment: json };
 }
 
 /** Returns the item of a memory from its attachment, if it has one that is a JSON object, or else from its metadata. */
-export function getItem({ metadata, attachment }: ItemFields): Metadata {
+export function getItem({ metadata, attachment }: ItemFields): Item {
   return (attachment ? parseObject(attachment) : undefined) ?? metadata ?? {};
 }
 
-function parseObject(json: string): Metadata | undefined {
+function parseObject(json: string): Item | undefined {
   try {
     const value: unknown = JSON.parse(json);
-    return typeof value === 'object' && value !== null ? (value as Metadata) : undefined;
+    return typeof value === 'object' && value !== null ? (value as Item) : undefined;
   } catch {
     // Any program can store an attachment.
     return undefined;

@@ -24,9 +24,9 @@ describe('a change of the embedding model with many memories', () => {
     await storage.useModel('one');
     await connection.run(sql`
       INSERT INTO memory (namespace, ordinal, id, session_id, user_id, agent_id, source, tier, importance, created_at, stored_at, updated_at,
-        version, revision, text_digest, tags, metadata, content)
+        version, revision, text_digest, tags, metadata, attachment_bytes, content)
       SELECT 'space ' || n % 3, nextval('memory_ordinal'), 'id ' || n, 'session', '', '', 'api', 'episodic', 0.5, n, n, n,
-        1, 1, sha256('text'), '[]', '{}', 'text' FROM generate_series(1, ${MEMORIES}::integer) AS n`);
+        1, 1, sha256('text'), '[]', '{}', 0, 'text' FROM generate_series(1, ${MEMORIES}::integer) AS n`);
     await connection.run(sql`
       INSERT INTO recall_entry
         (namespace, ordinal, made_by, length, speaker, marks, terms, frequencies, speaker_terms, model)
