@@ -43,10 +43,10 @@ export interface MemoryMiddleware extends LanguageModelMiddleware {
  * Creates middleware that gives a language model the memory of one user.
  *
  * Before a model call, the middleware recalls memories for the last user message, from all sessions of the user unless
- * `recall` has a filter. The memories are added to the beginning of that message, with times in `timezone`, within the token budget and without
- * texts that the prompt already contains. All steps and retries of a turn use one recall. After the call, the
- * middleware stores the user messages since the last answer, and the text of the answer, as messages of the session. In
- * a call with several tool steps, each message is stored once.
+ * `recall` has a filter. The memories are added to the beginning of that message, with times in `timezone`, within the
+ * token budget and without texts that the prompt already contains. All steps and retries of a turn use one recall.
+ * After the call, the middleware stores the user messages since the last answer, and the text of the answer, as
+ * messages of the session. In a call with several tool steps, each message is stored once.
  *
  * If a model is called again with the same conversation within a day, the user messages are not stored again, and the
  * new answer supersedes the previous one. Never stored: recalled memories, failed or truncated streams with their user

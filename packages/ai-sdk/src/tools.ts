@@ -15,9 +15,9 @@ export interface MemoryToolsOptions extends UserScope, Pick<AgentMemoryOptions, 
 
 /**
  * Creates AI SDK tools for the memories of one user: `recall`, `store`, `update` and `forget`. A tool returns the
- * response of the `MemoryApi`, and the model reads the response as text, with times in `timezone`. An error becomes a tool error: the message
- * tells the model what to do, and the cause is the `MemoryError`. No tool has a user argument, so a model cannot access
- * other users.
+ * response of the `MemoryApi`, and the model reads the response as text, with times in `timezone`. An error becomes a
+ * tool error: the message tells the model what to do, and the cause is the `MemoryError`. No tool has a user argument,
+ * so a model cannot access other users.
  *
  * A call is tried once, a recall within `timeoutMs` and a write within 5 more seconds. After a failure of the service,
  * the tools fail at once for 30 seconds.

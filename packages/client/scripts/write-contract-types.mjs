@@ -1,5 +1,6 @@
 // Makes the published package independent of @memoryd/contract: writes the contract's types in plain TypeScript to
-// dist/contract.d.ts, generated from its schemas and interfaces; copies its standalone modules; and rewrites imports to these files.
+// dist/contract.d.ts, generated from its schemas and interfaces; copies its standalone modules; and rewrites imports to
+// these files.
 import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 

@@ -30,8 +30,10 @@ export function toQueryString(request: object): string {
 
 function getPairs(name: string, value: unknown): string[] {
   if (value === undefined) return [];
-  if (value === null || (Array.isArray(value) && value.length === 0)) throw createEmptyError(name);
-  if (Array.isArray(value)) return value.map((item) => toPair(name, item));
+  if (Array.isArray(value)) {
+    if (value.length === 0) throw createEmptyError(name);
+    return value.map((item) => toPair(name, item));
+  }
   if (name === 'metadata' && typeof value === 'object' && value) {
     return Object.entries(value).map(([key, wanted]) => toPair(`metadata.${key}`, wanted));
   }

@@ -1,4 +1,5 @@
 import { createFieldError } from './memory-error.ts';
+import { parseObject } from './response-body.ts';
 
 /** Maximum size of an item, as JSON in UTF-8: the maximum of an attachment. */
 const MAX_ITEM_BYTES = 1024 * 1024;
@@ -47,17 +48,8 @@ export function toItemFields(item: Item, field: string): ItemFields {
 
 /** Returns the item of a memory from its attachment, if it has one that is a JSON object, or else from its metadata. */
 export function getItem({ metadata, attachment }: ItemFields): Item {
-  return (attachment ? parseObject(attachment) : undefined) ?? metadata ?? {};
-}
-
-function parseObject(json: string): Item | undefined {
-  try {
-    const value: unknown = JSON.parse(json);
-    return typeof value === 'object' && value !== null ? (value as Item) : undefined;
-  } catch {
-    // Any program can store an attachment.
-    return undefined;
-  }
+  // Any program can store an attachment, so it may be no JSON.
+  return (attachment ? parseObject<Item>(attachment) : undefined) ?? metadata ?? {};
 }
 
 function isWithinDepth(value: unknown, depth: number): boolean {

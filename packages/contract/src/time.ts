@@ -13,9 +13,9 @@ const FORM = new RegExp(TIME_PATTERN, 'u');
 const PARTS = /^(\d{4}-\d\d-(\d\d))(?:[T ](\d\d:\d\d)(?::(\d\d)(?:[.,](\d+))?)? ?(Z|[+-]\d\d(?::?\d\d)?))?$/i;
 
 /** First instant whose UTC year has four digits. */
-const FIRST_MS = Date.parse('0000-01-01T00:00:00Z');
+export const MIN_TIME_MS = Date.parse('0000-01-01T00:00:00Z');
 /** Last instant whose UTC year has four digits. */
-const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
+export const MAX_TIME_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
 const DAY_MS = 86_400_000;
 
@@ -38,7 +38,7 @@ export function parseTime(text: string, edge: 'first' | 'last' = 'first'): numbe
   const isLeap = second === '60';
   if (isLeap && (start + 60_000) % DAY_MS !== 0) return undefined;
   const ms = isLeap ? start + 59_999 : start + Number(second) * 1000 + Number(fraction.padEnd(3, '0').slice(0, 3));
-  return ms >= FIRST_MS && ms <= LAST_MS ? ms : undefined;
+  return ms >= MIN_TIME_MS && ms <= MAX_TIME_MS ? ms : undefined;
 }
 
 function toParsableOffset(offset: string): string {

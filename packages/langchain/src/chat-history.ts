@@ -24,8 +24,8 @@ export interface MemoryChatHistoryFields extends UserScope, AgentMemoryOptions {
 /**
  * Chat history of one user, stored as memories of a session, so that messages can be recalled like other memories.
  * Messages are restored unchanged, including tool calls and additional fields. Per message, all data except the text
- * can have up to 1 MiB of JSON. The history includes messages that other programs add to the session, such as `session` of
- * `@memoryd/client`, but no other memories.
+ * can have up to 1 MiB of JSON. The history includes messages that other programs add to the session, such as `session`
+ * of `@memoryd/client`, but no other memories.
  *
  * The history is read once, within `timeoutMs`, and messages are stored in the background, so an unavailable service
  * does not stop a chain. Errors are passed to `onError`. Messages that wait to be stored are part of every history of

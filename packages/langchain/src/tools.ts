@@ -8,9 +8,9 @@ export interface MemoryToolsOptions extends UserScope, Pick<AgentMemoryOptions, 
 
 /**
  * Creates LangChain tools for the memories of one user: `recall`, `store`, `update` and `forget`. The model reads a
- * result as text, with times in `timezone`, and the artifact is the response of the `MemoryApi`. If a tool throws, the error message tells the
- * model what to do, and the cause is the `MemoryError`. No tool has a user argument, so a model cannot access other
- * users.
+ * result as text, with times in `timezone`, and the artifact is the response of the `MemoryApi`. If a tool throws, the
+ * error message tells the model what to do, and the cause is the `MemoryError`. No tool has a user argument, so a model
+ * cannot access other users.
  *
  * A call is tried once, a recall within `timeoutMs` and a write within 5 more seconds. After a failure of the service,
  * the tools fail at once for 30 seconds.

@@ -3,7 +3,7 @@ import type { Environment } from '../settings/read.ts';
 import { type AddCommand, type CommonFlags, withExamples, withOptions } from './command.ts';
 import { SCOPE_OPTIONS, withMemories, withMemoryOptions } from './memories.ts';
 import { MEMORY_ID_HELP, resolveId } from './memory-id.ts';
-import { note, printEach, write } from './output.ts';
+import { note, printJsonLines, write } from './output.ts';
 import { getRequest, requestOptions } from './request-options.ts';
 
 const SHAPE = { schema: HistoryRequest, fields: ['as_of'] } as const;
@@ -27,11 +27,9 @@ async function history(id: string, flags: CommonFlags, env: Environment): Promis
   const { eachText } = await import('@memoryd/client');
   await withMemories(flags, env, {}, async ({ api }) => {
     const texts = eachText(api, await resolveId(api, id), request);
-    await (flags.json ? printEach(flags, texts, NO_FORMAT) : printTexts(texts, flags));
+    await (flags.json ? printJsonLines(texts) : printTexts(texts, flags));
   });
 }
-
-const NO_FORMAT = { format: async () => '', none: '' };
 
 async function printTexts(texts: AsyncIterable<MemoryText>, flags: CommonFlags): Promise<void> {
   const { formatRevision } = await import('./text-history.ts');

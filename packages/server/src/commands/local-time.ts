@@ -1,9 +1,7 @@
+import { MAX_TIME_MS, MIN_TIME_MS, parseTime } from '@memoryd/contract';
+
 /** A date without a time. */
 const BARE_DATE = /^(\d{4})-(\d\d)-(\d\d)$/;
-
-/** First and last instant whose UTC year has four digits, as times in requests and responses must have. */
-const FIRST_MS = Date.parse('0000-01-01T00:00:00Z');
-const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
 export interface TimeFlags {
   /** Whether times are shown, and dates are read, in UTC instead of the time zone of the process. */
@@ -25,19 +23,18 @@ export function toShortTime(iso: string, { utc }: TimeFlags): string {
  */
 export function toInstant(text: string, edge: 'first' | 'last', { utc }: TimeFlags): string {
   const [, year, month, day] = BARE_DATE.exec(text) ?? [];
-  if (utc || year === undefined) return text;
-  const midnight = getMidnight(Number(year), Number(month) - 1, Number(day));
-  // Date accepts 31 February as a day in March. The service refuses the unchanged text.
-  if (new Date(`${text}T00:00:00Z`).getUTCDate() !== Number(day)) return text;
-  const next = getMidnight(Number(year), Number(month) - 1, Number(day) + 1);
-  const instant = edge === 'first' ? midnight.getTime() : next.getTime() - 1;
-  return new Date(Math.min(Math.max(instant, FIRST_MS), LAST_MS)).toISOString();
+  // The service refuses a day that does not exist, which `Date` would accept as a later day.
+  if (utc || year === undefined || parseTime(text) === undefined) return text;
+  const getMidnightAfter = (days: number) => getMidnight(Number(year), Number(month) - 1, Number(day) + days);
+  const instant = edge === 'first' ? getMidnightAfter(0) : getMidnightAfter(1) - 1;
+  return new Date(Math.min(Math.max(instant, MIN_TIME_MS), MAX_TIME_MS)).toISOString();
 }
 
-/** Returns the first instant of a day in the time zone of the process; after a gap at midnight, the end of the gap. */
-function getMidnight(year: number, month: number, day: number): Date {
-  const midnight = new Date(2000, 0, 1);
-  // The constructor reads the years 0 to 99 as 1900 to 1999.
-  midnight.setFullYear(year, month, day);
-  return midnight;
+/**
+ * Returns the first instant of a day in the time zone of the process, in ms since 1970. If midnight does not exist on
+ * that day, returns the end of the gap.
+ */
+function getMidnight(year: number, month: number, day: number): number {
+  // Not the constructor of a date, which reads the years 0 to 99 as 1900 to 1999.
+  return new Date(2000, 0, 1).setFullYear(year, month, day);
 }

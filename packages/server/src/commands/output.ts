@@ -47,20 +47,24 @@ interface ListFormat<Item> {
 /** Maximum number of items that are formatted as one block. In a longer list, each block has its own column widths. */
 const MAX_FORMATTED_ITEMS = 1000;
 
+/** Prints a list of any length as one JSON value per line. */
+export async function printJsonLines(items: AsyncIterable<unknown>): Promise<void> {
+  for await (const item of items) await write(`${JSON.stringify(item)}\n`);
+}
+
 /** Prints a list of any length: with `--json` as one JSON value per line, else as text for people. */
 export async function printEach<Item>(
   flags: { json?: true },
   items: AsyncIterable<Item>,
   { format, none }: ListFormat<Item>,
 ): Promise<void> {
+  if (flags.json) return printJsonLines(items);
   const pending: Item[] = [];
   let count = 0;
   for await (const item of items) {
     count++;
-    if (flags.json) await write(`${JSON.stringify(item)}\n`);
-    else if (pending.push(item) === MAX_FORMATTED_ITEMS) await write(await format(pending.splice(0)));
+    if (pending.push(item) === MAX_FORMATTED_ITEMS) await write(await format(pending.splice(0)));
   }
-  if (flags.json) return;
   if (pending.length > 0) await write(await format(pending));
   if (count === 0) note(none);
 }

@@ -9,3 +9,8 @@ const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u20
 export function toPrintable(text: string): string {
   return text.replaceAll('\n', ' ').replace(CONTROLS, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 }
+
+/** Returns a text of several lines with the same lines, each as `toPrintable` returns it. */
+export function toPrintableLines(text: string): string {
+  return text.split('\n').map(toPrintable).join('\n');
+}

@@ -5,7 +5,7 @@ import { toShortTime } from './local-time.ts';
 import { SCOPE_OPTIONS, withMemories, withMemoryOptions } from './memories.ts';
 import { MEMORY_ID_HELP, resolveId } from './memory-id.ts';
 import { formatTable, print } from './output.ts';
-import { toPrintable } from './printable.ts';
+import { toPrintableLines } from './printable.ts';
 import type { Cell } from './table.ts';
 
 export const showCommand: AddCommand = (program, env) => {
@@ -26,7 +26,7 @@ async function show(id: string, flags: CommonFlags, env: Environment): Promise<v
 
 async function format({ content, ...fields }: Memory, flags: CommonFlags): Promise<string> {
   const rows = Object.entries(fields).map(([name, value]) => [name, toCell(name, value, flags)]);
-  return `${await formatTable(['FIELD', 'VALUE'], rows, { full: true })}\n${content.split('\n').map(toPrintable).join('\n')}\n`;
+  return `${await formatTable(['FIELD', 'VALUE'], rows, { full: true })}\n${toPrintableLines(content)}\n`;
 }
 
 function toCell(name: string, value: Memory[keyof Memory], flags: CommonFlags): Cell {

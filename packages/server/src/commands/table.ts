@@ -35,7 +35,7 @@ export function table(
   { columns, full }: TableOptions = {},
 ): string {
   const fixed = rows.map((row) => row.map((cell) => (isText(cell) ? '' : toPrintable(String(cell)))));
-  const widths = titles.map((title, i) => Math.max(...[title, ...fixed.map((row) => row[i] ?? '')].map(getWidth)));
+  const widths = titles.map((title, i) => getMaxWidth([title, ...fixed.map((row) => row[i] ?? '')]));
   const hasText = rows.some((row) => row.some(isText));
   const before = widths.slice(0, -1).reduce((sum, width) => sum + width + GAP, 0);
   const last = Math.max(widths.at(-1) ?? 0, hasText ? MIN_TEXT_COLUMNS : 0);
@@ -53,7 +53,7 @@ export function table(
 
 /** Returns a block of lines for each row, without empty cells, and an empty line between blocks. */
 function toBlocks(titles: readonly string[], rows: readonly (readonly Cell[])[], options: TableOptions): string {
-  const width = Math.max(...titles.map(getWidth));
+  const width = getMaxWidth(titles);
   const columns = Math.max((options.columns ?? 0) - width - GAP, 1);
   const blocks = rows.map((row) =>
     row.flatMap((cell, i) =>
@@ -86,8 +86,8 @@ function isText(cell: Cell): cell is TextCell {
   return typeof cell === 'object';
 }
 
-function getWidth(text: string): number {
-  return stringWidth(text);
+function getMaxWidth(texts: readonly string[]): number {
+  return Math.max(...texts.map((text) => stringWidth(text)));
 }
 
 function padRight(cell: string, width = 0): string {

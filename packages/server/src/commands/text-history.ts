@@ -2,7 +2,7 @@ import { styleText } from 'node:util';
 import type { MemoryText } from '@memoryd/contract';
 import { diffArrays } from 'diff';
 import { type TimeFlags, toShortTime } from './local-time.ts';
-import { toPrintable } from './printable.ts';
+import { toPrintableLines } from './printable.ts';
 
 /** Limits of a comparison. Texts that differ in more words, or take longer, are shown without marks. */
 const MAX_CHANGED_WORDS = 4000;
@@ -52,8 +52,4 @@ function mark(text: string, open: string, close: string, color: 'green' | 'red')
 /** Splits a text into words, and what is between words, also in languages without spaces. */
 function getWords(text: string): string[] {
   return Array.from(segmenter.segment(text), ({ segment }) => segment);
-}
-
-function toPrintableLines(text: string): string {
-  return text.split('\n').map(toPrintable).join('\n');
 }

@@ -71,7 +71,7 @@ const checkEmpty: Check = createCheck(Type.Object({}, { additionalProperties: fa
 /** A hook for routes without a body: refuses any body except an empty body, `null` and `{}`. */
 export function refuseBody(request: FastifyRequest, _reply: unknown, done: (error?: Error) => void): void {
   const hasBody = request.body !== undefined && request.body !== null;
-  const details = !hasBody ? [] : checkEmpty(request.body);
+  const details = hasBody ? checkEmpty(request.body) : [];
   const [first] = details;
   done(first && new MemoryError('INVALID_REQUEST', `this request takes no body: ${first.message}`, { details }));
 }

@@ -14,7 +14,8 @@ export const undo: Route = (app, { getApi }) => {
       'Runs are undone newest first: an undo is refused while a later run that changed something is not undone. ' +
       '`with_later=true` undoes these later runs too, each completely, before the run itself; no run starts in between. ' +
       'If one of them cannot be undone, the undo stops there with 409, and `details` lists the runs that were undone. ' +
-      'Takes no body, or `{}`. Merged and evicted memories return to recall, promoted ones become working memories again, and the remaining ' +
+      'Takes no body, or `{}`. Merged and evicted memories return to recall, promoted ones become working memories ' +
+      'again, and the remaining ' +
       'memories of merges get their earlier tags, importance and use counts back. New semantic memories are deleted, ' +
       'rewritten ones get their earlier texts and sources back, and detected corrections are dropped. Memories that were ' +
       'forgotten since stay forgotten.',
