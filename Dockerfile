@@ -25,8 +25,11 @@ COPY --from=build /build/packages/contract packages/contract
 COPY --from=build /build/packages/client packages/client
 COPY --from=build /build/packages/onnxruntime packages/onnxruntime
 COPY --from=build /build/packages/minilm packages/minilm
-COPY --from=build /build/packages/engine packages/engine
+COPY --from=build /build/packages/search packages/search
+COPY --from=build /build/packages/core packages/core
+COPY --from=build /build/packages/sqlite packages/sqlite
 COPY --from=build /build/packages/postgres packages/postgres
+COPY --from=build /build/packages/engine packages/engine
 COPY --from=build /build/packages/server packages/server
 # The user `node` of the base image, as a number, so that Kubernetes (`runAsNonRoot`) can verify that it is not root.
 USER 1000:1000

@@ -4,8 +4,8 @@ import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ERRORS } from '@memoryd/contract';
 import { openEngine } from '@memoryd/engine';
+import { WEIGHTS } from '@memoryd/search';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { WEIGHTS } from '../packages/engine/src/core/ranking/weights.ts';
 import { runInProcess } from '../packages/server/conformance/command-in-process.ts';
 import { createTemporaryFolder } from '../packages/server/conformance/process.ts';
 

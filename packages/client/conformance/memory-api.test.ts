@@ -1,5 +1,5 @@
+import { memoryApiContract } from '@memoryd/engine/testing';
 import { expect } from 'vitest';
-import { memoryApiContract } from '../../engine/src/memory-api.contract.ts';
 import { startServer } from '../../server/conformance/server.ts';
 import { expectCleanEnd, WORDS_ONLY } from '../../server/conformance/under-test.ts';
 import { MemoryClient } from '../src/index.ts';

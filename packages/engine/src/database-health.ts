@@ -1,10 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { DEFAULTS, MemoryError } from '@memoryd/contract';
-import { BackgroundTask, type Outcome } from './concurrency/background-task.ts';
-import type { Clock, Telemetry } from './ports/runtime.ts';
-import type { Storage } from './ports/storage.ts';
-import type { StorageStats } from './ports/storage-namespaces.ts';
-import { isCorruption } from './storage/corruption.ts';
+import type { Storage, StorageStats, Telemetry } from '@memoryd/core';
+import { BackgroundTask } from '@memoryd/core';
+import type { Clock, Outcome } from '@memoryd/core/operations';
+import { isCorruption } from '@memoryd/core/operations';
 
 /** Interval of the checks, and minimum interval of checks that a failed storage call causes, in ms. */
 const CHECK_INTERVAL_MS = 1000;

@@ -1,6 +1,6 @@
 import { MemoryError } from '@memoryd/contract/errors';
+import { splitHosts } from '@memoryd/core/database-address';
 import type { DatabaseOptions } from './open-storage.ts';
-import { splitHosts } from './postgres-address.ts';
 
 /** Returns a printable name of a database: its path, or its address without user, password and parameters. */
 export function getDatabaseName({ dbPath, databaseUrl }: DatabaseOptions): string {

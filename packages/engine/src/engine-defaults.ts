@@ -1,7 +1,7 @@
 import type { EngineSettings } from './engine.ts';
 
+export { isPostgresAddress } from '@memoryd/core/database-address';
 export { cannotOpen, getDatabaseName } from './database-name.ts';
-export { isPostgresAddress } from './postgres-address.ts';
 
 /** Default settings of an engine, for the server, `openEngine` and `openMemory`. */
 export const ENGINE_DEFAULTS = {

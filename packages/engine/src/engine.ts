@@ -1,11 +1,8 @@
 import type { MemoryApi, Scopable, Scope, StatsResponse } from '@memoryd/contract';
-import type { EmbedderHealth } from './core/embedding-queue/embedding-queue.ts';
+import type { StorageCopy, Telemetry } from '@memoryd/core';
+import type { Administration, Clock, EmbedderHealth, IdSource, StorageCondition } from '@memoryd/core/operations';
 import type { DatabaseState } from './database-health.ts';
 import type { DatabaseOptions } from './open-storage.ts';
-import type { Administration } from './ports/administration.ts';
-import type { Clock, IdSource, Telemetry } from './ports/runtime.ts';
-import type { StorageCondition } from './ports/storage.ts';
-import type { StorageCopy } from './ports/storage-export.ts';
 
 /** Options of `openEngine`. */
 export type EngineOptions = DatabaseOptions & EngineSettings;

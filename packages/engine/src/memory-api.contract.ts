@@ -1,6 +1,6 @@
 import { type ErrorCode, LIMITS, type Memory, type MemoryApi, type MemoryEvent, withScope } from '@memoryd/contract';
+import { WEIGHTS } from '@memoryd/search';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { WEIGHTS } from './core/ranking/weights.ts';
 
 /** A `MemoryApi` under test. Its database must be empty at the start and have no other writer. */
 export interface MemoryApiUnderTest {

@@ -1,12 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { KeySnapshot, NewMemory, OpenDatabase } from '@memoryd/core';
+import { exportMemories, type NamespaceUsage } from '@memoryd/core/operations';
+import { newMemory } from '@memoryd/core/testing';
 import { afterAll, expect } from 'vitest';
-import { exportMemories } from './core/export-memories.ts';
 import { type DatabaseOptions, openStorage } from './open-storage.ts';
-import { newMemory } from './ports/new-memory.fixture.ts';
-import type { OpenDatabase } from './ports/storage.ts';
-import type { NewMemory } from './ports/storage-memories.ts';
 
 /** More memories than fit in one commit, so that a migration can be interrupted between two. */
 export const MANY = 600;
@@ -29,8 +28,15 @@ export async function using<T>(database: DatabaseOptions, work: (opened: OpenDat
   }
 }
 
+interface Contents {
+  namespaces: NamespaceUsage[];
+  /** The exported lines of each namespace. */
+  lines: Record<string, string[]>;
+  keys: KeySnapshot['keys'] | undefined;
+}
+
 /** Returns all data that a migration copies. */
-export function getContents(database: DatabaseOptions) {
+export function getContents(database: DatabaseOptions): Promise<Contents> {
   return using(database, async ({ storage, keys }) => {
     expect(await storage.integrity()).toEqual([]);
     const namespaces = await storage.usage(Date.now());

@@ -1,14 +1,11 @@
 import { createHash, hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { formatCount, type ImportResponse, MemoryError } from '@memoryd/contract';
-import { EventLog } from './core/event-log.ts';
-import { exportMemories } from './core/export-memories.ts';
-import { importMemories } from './core/import-memories.ts';
+import type { OpenDatabase } from '@memoryd/core';
+import type { NamespaceUsage } from '@memoryd/core/operations';
+import { EventLog, exportMemories, importMemories, systemClock, uuidV7 } from '@memoryd/core/operations';
 import { cannotOpen, getDatabaseName } from './database-name.ts';
 import { type DatabaseOptions, hasDatabase, openStorage } from './open-storage.ts';
-import type { OpenDatabase } from './ports/storage.ts';
-import type { NamespaceUsage } from './ports/storage-namespaces.ts';
-import { systemClock, uuidV7 } from './system.ts';
 
 /** Progress callback: the number of lines written or checked, of an estimated total. */
 type OnProgress = (done: number, total: number) => void;

@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { RecallResponse, StoreRequest } from '@memoryd/contract';
+import { propertyRuns } from '@memoryd/search/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Engine } from './engine.ts';
 import { ENGINE_DEFAULTS } from './engine-defaults.ts';
 import { openEngine } from './open-engine.ts';
-import { propertyRuns } from './property-runs.fixture.ts';
 
 const OURS = [
   'Ada is allergic to peanuts and carries a pen with adrenaline',

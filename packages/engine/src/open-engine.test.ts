@@ -2,13 +2,13 @@ import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type MemoryApi, MemoryError } from '@memoryd/contract';
+import { NEAR_PAIRS, type NearPair } from '@memoryd/core/testing';
+import { propertyRuns } from '@memoryd/search/testing';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
-import { NEAR_PAIRS, type NearPair } from './core/distil/fixtures/near-pairs.fixture.ts';
 import type { Engine, EngineSettings } from './engine.ts';
 import { ENGINE_DEFAULTS } from './engine-defaults.ts';
 import { openEngine } from './open-engine.ts';
-import { propertyRuns } from './property-runs.fixture.ts';
 
 /** Words that occur in no other text, so that the bytes of a file show whether a text is left. */
 const MARKS = ['kestrelbox', 'umbrapine', 'quillstone', 'fjordlamp', 'novaberry', 'wickerdune'];

@@ -1,22 +1,33 @@
 import { randomUUID } from 'node:crypto';
 import { DEFAULTS, MemoryError, TIME_ZONE_MUST, withScope } from '@memoryd/contract';
+import type { Quotas, Storage, Telemetry } from '@memoryd/core';
+import type { DecliningDistiller, OpenEmbedder } from '@memoryd/core/models';
+import type { Clock, Core, Lease } from '@memoryd/core/operations';
+import {
+  AccessLog,
+  ArrivalClock,
+  assertKeepableNamespace,
+  ConsolidationSchedule,
+  Consolidator,
+  createRecallForCheck,
+  createSeal,
+  EmbeddingQueue,
+  type EventLimits,
+  EventLog,
+  extractive,
+  getNamespaces,
+  KeyRing,
+  memoryApi,
+  openEmbedderEarly,
+  requireModelInUse,
+  systemClock,
+  toScopedStats,
+  uuidV7,
+  withFallback,
+} from '@memoryd/core/operations';
 import { explainOldNode } from '@memoryd/engine/node-version';
-import { AccessLog } from './core/access-log.ts';
-import { Consolidator } from './core/consolidation/consolidator.ts';
-import { ConsolidationSchedule } from './core/consolidation/schedule.ts';
-import { createRecallForCheck } from './core/consolidation/self-check.ts';
-import type { Core } from './core/core.ts';
-import { withFallback } from './core/distil/with-fallback.ts';
-import { EmbeddingQueue } from './core/embedding-queue/embedding-queue.ts';
-import { openEmbedderEarly } from './core/embedding-queue/opened-early.ts';
-import { type EventLimits, EventLog } from './core/event-log.ts';
-import { memoryApi } from './core/memory-api.ts';
-import { assertKeepableNamespace, getNamespaces, toScopedStats } from './core/namespaces.ts';
-import { requireModelInUse } from './core/only-model-in-use.ts';
-import { findTimeZone } from './core/ranking/time-zone.ts';
-import { ArrivalClock } from './core/time.ts';
+import { english, findTimeZone } from '@memoryd/search';
 import { DatabaseHealth, withHealth } from './database-health.ts';
-import { extractive } from './distilling/extractive.ts';
 import { openMiniLm, withoutStates } from './embedding/minilm.ts';
 import { openTransformers } from './embedding/transformers.ts';
 import type { Engine, EngineOptions, EngineSettings } from './engine.ts';
@@ -28,17 +39,8 @@ import {
   MAX_PREFIX_LENGTH,
   POOLINGS,
 } from './engine-defaults.ts';
-import { KeyRing } from './keys/key-ring.ts';
 import { DATABASE_OPTION_NAMES, type DatabaseOptions, openStorage, parseDatabase } from './open-storage.ts';
-import type { Lease } from './ports/coordination.ts';
-import type { DecliningDistiller } from './ports/distiller.ts';
-import type { OpenEmbedder } from './ports/embedder.ts';
-import type { Clock, Telemetry } from './ports/runtime.ts';
-import type { Storage } from './ports/storage.ts';
-import type { Quotas } from './ports/storage-namespaces.ts';
 import { knownFormats } from './redacting/known-formats.ts';
-import { english } from './synonyms/table.ts';
-import { createSeal, systemClock, uuidV7 } from './system.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 

@@ -1,5 +1,5 @@
 import { DEFAULTS, type MemoryApi, type Scopable } from '@memoryd/contract';
-import { assertNamespace } from './core/namespaces.ts';
+import { assertNamespace } from '@memoryd/core/operations';
 import type { EngineSettings } from './engine.ts';
 import { openEngine } from './open-engine.ts';
 

@@ -1,15 +1,9 @@
 import { statSync } from 'node:fs';
-import { getNamespaces } from './core/namespaces.ts';
-import { KeyRing } from './keys/key-ring.ts';
-import type { Administration } from './ports/administration.ts';
-import type { Telemetry } from './ports/runtime.ts';
-import type { OpenDatabase } from './ports/storage.ts';
-import type { Quotas } from './ports/storage-namespaces.ts';
+import type { OpenDatabase, Quotas, Telemetry } from '@memoryd/core';
+import type { Administration } from '@memoryd/core/operations';
+import { getNamespaces, KeyRing, systemClock } from '@memoryd/core/operations';
+import { hasLog, openSqlite, type Verified, type VerifyStage, verifyFile } from '@memoryd/sqlite';
 import { inspectDatabase, loadPostgres } from './postgres-package.ts';
-import { hasLog } from './storage/sqlite/file.ts';
-import { openSqlite } from './storage/sqlite/open-sqlite.ts';
-import { type Verified, type VerifyStage, verifyFile } from './storage/sqlite/verify-file.ts';
-import { systemClock } from './system.ts';
 
 /**
  * The database to open: a file by its path, whose missing folders are created, or a PostgreSQL database by its address.

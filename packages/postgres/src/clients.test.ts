@@ -1,5 +1,5 @@
-import type { TelemetryEvent } from '@memoryd/engine';
-import { newMemory } from '@memoryd/engine/storage-testing';
+import type { TelemetryEvent } from '@memoryd/core';
+import { newMemory } from '@memoryd/core/testing';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type DatabaseServer, getServerAddress, usePostgres } from './database.fixture.ts';

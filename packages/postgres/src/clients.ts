@@ -1,5 +1,5 @@
 import { MemoryError } from '@memoryd/contract/errors';
-import { splitHosts } from '@memoryd/engine/storage-kit';
+import { splitHosts } from '@memoryd/core/database-address';
 import { Client, type ClientConfig } from 'pg';
 import { explain, isLost, NoHostError, WrongServerError } from './failure.ts';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { FairQueue, type Queries, raw, type Sql, sql, type Telemetry } from '@memoryd/engine/storage-kit';
+import { FairQueue, type Queries, raw, type Sql, sql, type Telemetry } from '@memoryd/core';
 import { type Client, type ClientBase, type PoolClient, type QueryResult, TypeOverrides, types } from 'pg';
 import { createClientClass } from './clients.ts';
 import { DedicatedConnections, type DedicatedOptions } from './dedicated-connections.ts';

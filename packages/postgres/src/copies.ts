@@ -3,13 +3,8 @@ import { type FileHandle, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { MemoryError } from '@memoryd/contract/errors';
-import {
-  type ExportRecords,
-  getRecords,
-  keptRecords,
-  type OwnerFilter,
-  toRecordLine,
-} from '@memoryd/engine/storage-kit';
+import { type ExportRecords, getRecords, keptRecords, toRecordLine } from '@memoryd/core';
+import type { OwnerFilter } from '@memoryd/search';
 import pLimit from 'p-limit';
 import type { Connection } from './connection.ts';
 

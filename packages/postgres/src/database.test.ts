@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { LIMITS } from '@memoryd/contract/limits';
-import { inspectDatabase } from '@memoryd/engine';
-import type { NewMemory, Storage } from '@memoryd/engine/storage-kit';
-import { newMemory } from '@memoryd/engine/storage-testing';
+import type { NewMemory, Storage } from '@memoryd/core';
+import { newMemory } from '@memoryd/core/testing';
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { connect } from './connection.ts';
 import { type DatabaseServer, getServerAddress, usePostgres } from './database.fixture.ts';
-import { migrate } from './migrate-database.ts';
+import { inspectPostgres, migrate } from './migrate.ts';
 import { openPostgres } from './open.ts';
 import { MIGRATIONS } from './schema.ts';
 
@@ -36,11 +35,11 @@ describe('a PostgreSQL database', () => {
 
   const open = async (url: string) => (await openPostgres({ url, connections: 1, workingMax: 1000 })).storage;
 
-  it('a PostgreSQL database is not changed by inspectDatabase', async () => {
-    expect(await inspectDatabase(url, { report: () => {} })).toEqual({ at: 0, last: MIGRATIONS.length });
+  it('a PostgreSQL database is not changed by inspectPostgres', async () => {
+    expect(await inspectPostgres(url, { report: () => {} })).toEqual({ at: 0, last: MIGRATIONS.length });
     expect(await alter(url, `SELECT to_regclass('property') AS property`)).toEqual([{ property: null }]);
     await (await open(url)).close();
-    expect(await inspectDatabase(url, { report: () => {} })).toEqual({
+    expect(await inspectPostgres(url, { report: () => {} })).toEqual({
       at: MIGRATIONS.length,
       last: MIGRATIONS.length,
     });
@@ -260,7 +259,7 @@ it('a PostgreSQL database with an encoding that cannot store every text is rejec
     const url = new URL(address);
     url.pathname = name;
     const error = { code: 'UNAVAILABLE', message: expect.stringContaining(encoding) };
-    await expect(inspectDatabase(url.href, { report: () => {} })).rejects.toMatchObject(error);
+    await expect(inspectPostgres(url.href, { report: () => {} })).rejects.toMatchObject(error);
     await expect(openPostgres({ url: url.href, workingMax: 1000 })).rejects.toMatchObject(error);
     await alter(address, `DROP DATABASE ${name}`);
   }

@@ -1,5 +1,5 @@
-import { type Storage, sql } from '@memoryd/engine/storage-kit';
-import { newMemory } from '@memoryd/engine/storage-testing';
+import { type Storage, sql } from '@memoryd/core';
+import { newMemory } from '@memoryd/core/testing';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { connect } from './connection.ts';

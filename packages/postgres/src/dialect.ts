@@ -8,7 +8,7 @@ import {
   type Transaction as SharedTransaction,
   type Sql,
   sql,
-} from '@memoryd/engine/storage-kit';
+} from '@memoryd/core';
 
 export const POSTGRES: Dialect = {
   isIn: (column, values) => sql`${column} = ANY(${values}::text[])`,

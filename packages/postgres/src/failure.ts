@@ -1,5 +1,5 @@
 import { MemoryError } from '@memoryd/contract/errors';
-import { CORRUPTED_MESSAGE } from '@memoryd/engine/storage-kit';
+import { CORRUPTED_MESSAGE } from '@memoryd/core';
 
 /*
  * Classification of database errors. Codes are SQLSTATE (postgresql.org/docs/17/errcodes-appendix.html), or error codes

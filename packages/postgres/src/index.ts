@@ -1,2 +1,2 @@
-export { inspectPostgres } from './migrate-database.ts';
+export { inspectPostgres } from './migrate.ts';
 export { openPostgres } from './open.ts';

@@ -10,8 +10,8 @@ import {
   type Queries,
   raw,
   sql,
-  textDigest,
-} from '@memoryd/engine/storage-kit';
+} from '@memoryd/core';
+import { textDigest } from '@memoryd/search';
 import { buildEntry } from './recall-entry.ts';
 
 /** Maximum memories in one batch. */

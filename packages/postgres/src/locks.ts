@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Held } from '@memoryd/engine/storage-kit';
+import type { Held } from '@memoryd/core';
 
 /*
  * Keys of advisory locks of PostgreSQL: 64-bit digests of names. Two locks with the same digest are very unlikely, and

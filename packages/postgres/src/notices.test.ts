@@ -1,4 +1,4 @@
-import type { Notices } from '@memoryd/engine/storage-kit';
+import type { Notices } from '@memoryd/core';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type Connection, connect } from './connection.ts';

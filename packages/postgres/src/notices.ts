@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type NoticeListener, type Notices, type NoticeTopic, sql } from '@memoryd/engine/storage-kit';
+import { type NoticeListener, type Notices, type NoticeTopic, sql } from '@memoryd/core';
 import type { Connection } from './connection.ts';
 
 /** Maximum number of queued notices. A further notice replaces all queued notices by one `missed` notice. */

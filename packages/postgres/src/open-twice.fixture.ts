@@ -1,4 +1,4 @@
-import type { OpenDatabase } from '@memoryd/engine/storage-kit';
+import type { OpenDatabase } from '@memoryd/core';
 import { onTestFinished } from 'vitest';
 import { type Connection, connect } from './connection.ts';
 import type { DatabaseServer } from './database.fixture.ts';

@@ -2,15 +2,15 @@ import { MemoryError } from '@memoryd/contract/errors';
 import {
   NO_QUOTAS,
   type OpenDatabase,
-  type PostgresOptions,
+  type ServerOptions,
   type StorageCopy,
   type StoreOutcome,
   sqlStorage,
-} from '@memoryd/engine/storage-kit';
+} from '@memoryd/core';
 import { connect } from './connection.ts';
 import { Copies } from './copies.ts';
 import { integrity } from './integrity.ts';
-import { migrate } from './migrate-database.ts';
+import { migrate } from './migrate.ts';
 import { PostgresNotices } from './notices.ts';
 import { rebuildEntries } from './rebuild-entries.ts';
 import { Replica } from './replica.ts';
@@ -28,7 +28,7 @@ const DEFAULT_CONNECTIONS = 10;
  * Opens storage in a PostgreSQL database with pgvector. Any number of processes can share the database. Rejects with
  * UNAVAILABLE if the database cannot be used.
  */
-export async function openPostgres(options: PostgresOptions): Promise<OpenDatabase> {
+export async function openPostgres(options: ServerOptions): Promise<OpenDatabase> {
   const { connections = DEFAULT_CONNECTIONS, telemetry } = options;
   const primary = connect({ url: options.url, connections, telemetry });
   const replica =

@@ -1,4 +1,4 @@
-import { ENTRIES_MADE_BY, getProperty, setProperty, sql } from '@memoryd/engine/storage-kit';
+import { ENTRIES_MADE_BY, getProperty, setProperty, sql } from '@memoryd/core';
 import type { Connection } from './connection.ts';
 import { insertEntries, MADE_BY, readRecallTexts } from './recall-entry.ts';
 

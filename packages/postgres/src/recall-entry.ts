@@ -1,16 +1,6 @@
 import type { Tier } from '@memoryd/contract';
-import {
-  ANALYZER_VERSION,
-  fromJson,
-  getWords,
-  join,
-  MAX_SHORT_TEXT,
-  type Recallable,
-  type RecallWriter,
-  raw,
-  sql,
-  termDigest,
-} from '@memoryd/engine/storage-kit';
+import { fromJson, join, MAX_SHORT_TEXT, type RecallWriter, raw, sql } from '@memoryd/core';
+import { ANALYZER_VERSION, getWords, type Recallable, termDigest } from '@memoryd/search';
 import type { OwnQueries } from './dialect.ts';
 
 /** Increase when index entries of the same text change. */

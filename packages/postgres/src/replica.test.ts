@@ -1,6 +1,7 @@
-import type { TelemetryEvent } from '@memoryd/engine';
-import { type SearchRequest, type Storage, sql } from '@memoryd/engine/storage-kit';
-import { newMemory } from '@memoryd/engine/storage-testing';
+import type { TelemetryEvent } from '@memoryd/core';
+import { type Storage, sql } from '@memoryd/core';
+import { newMemory } from '@memoryd/core/testing';
+import type { SearchRequest } from '@memoryd/search';
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type Connection, connect } from './connection.ts';

@@ -1,5 +1,5 @@
 import { MemoryError } from '@memoryd/contract/errors';
-import { type Sql, sql, type Telemetry } from '@memoryd/engine/storage-kit';
+import { type Sql, sql, type Telemetry } from '@memoryd/core';
 import type { Connection } from './connection.ts';
 import type { Hold } from './locks.ts';
 

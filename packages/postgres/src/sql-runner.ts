@@ -8,7 +8,7 @@ import {
   type SqlRunner,
   sql,
   writeVerbs,
-} from '@memoryd/engine/storage-kit';
+} from '@memoryd/core';
 import type { Connection } from './connection.ts';
 
 /** Reads that consist of one statement. Without a transaction, such a read saves two round trips. */

@@ -1,4 +1,4 @@
-import { type Queries, raw, sql } from '@memoryd/engine/storage-kit';
+import { type Queries, raw, sql } from '@memoryd/core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { connect } from './connection.ts';
 import { type DatabaseServer, usePostgres } from './database.fixture.ts';

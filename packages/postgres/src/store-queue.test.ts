@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, connect as dial } from 'node:net';
-import { NO_QUOTAS } from '@memoryd/engine/storage-kit';
-import { newMemory } from '@memoryd/engine/storage-testing';
+import { NO_QUOTAS } from '@memoryd/core';
+import { newMemory } from '@memoryd/core/testing';
 import { expect, it, onTestFinished } from 'vitest';
 import { connect } from './connection.ts';
 import { usePostgres } from './database.fixture.ts';

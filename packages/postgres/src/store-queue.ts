@@ -10,7 +10,7 @@ import {
   type StoreOutcome,
   sql,
   storeMany,
-} from '@memoryd/engine/storage-kit';
+} from '@memoryd/core';
 import { LRUCache } from 'lru-cache';
 import type { Connection } from './connection.ts';
 import { CommitUnknown, isUnavailable } from './failure.ts';

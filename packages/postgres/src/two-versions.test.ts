@@ -1,9 +1,8 @@
-import { inspectDatabase } from '@memoryd/engine';
-import { count, sql } from '@memoryd/engine/storage-kit';
-import { newMemory } from '@memoryd/engine/storage-testing';
+import { count, sql } from '@memoryd/core';
+import { newMemory } from '@memoryd/core/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type DatabaseServer, usePostgres } from './database.fixture.ts';
-import { migrate } from './migrate-database.ts';
+import { inspectPostgres, migrate } from './migrate.ts';
 import { openPostgres } from './open.ts';
 import { openTwice } from './open-twice.fixture.ts';
 import { MIGRATIONS } from './schema.ts';
@@ -24,7 +23,7 @@ describe('a server that shares its database with a newer server', () => {
     await migrate(connection, [...MIGRATIONS, { mayOlderWrite: true, script }]);
     expect(await storage.store(newMemory({ id: 'beside' }))).toMatchObject({ outcome: 'stored' });
     await storage.probe(1, 0);
-    expect(await inspectDatabase(url, { report: () => {} })).toEqual({
+    expect(await inspectPostgres(url, { report: () => {} })).toEqual({
       at: MIGRATIONS.length + 1,
       last: MIGRATIONS.length,
     });
@@ -54,7 +53,7 @@ describe('a server that shares its database with a newer server', () => {
     expect(await storage.memory('default', 'before', 1)).toMatchObject({ id: 'before' });
     expect(await count(connection, sql`memory`)).toBe(1);
 
-    await expect(inspectDatabase(url, { report: () => {} })).rejects.toMatchObject(ERROR);
+    await expect(inspectPostgres(url, { report: () => {} })).rejects.toMatchObject(ERROR);
     await expect(openPostgres({ url, connections: 1, workingMax: 1000 })).rejects.toMatchObject(ERROR);
   });
 

@@ -1,4 +1,4 @@
-import { BackgroundTask } from '@memoryd/engine/storage-kit';
+import { BackgroundTask } from '@memoryd/core';
 import type { Connection } from './connection.ts';
 
 /** Minimum pause between two vacuums. */

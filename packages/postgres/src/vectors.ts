@@ -1,5 +1,4 @@
 import {
-  areIntactStates,
   CHANGED_UNTIL,
   type ChangedUntil,
   changedUntil,
@@ -14,11 +13,11 @@ import {
   type NamespaceUser,
   type PendingEmbedding,
   type PendingEmbeddings,
-  packStates,
   raw,
   setProperty,
   sql,
-} from '@memoryd/engine/storage-kit';
+} from '@memoryd/core';
+import { areIntactStates, packStates } from '@memoryd/search';
 import type { Connection } from './connection.ts';
 import type { Transaction } from './dialect.ts';
 import { CLAIM_END, LONG, REST, SHORT } from './recall-entry.ts';

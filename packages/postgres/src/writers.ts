@@ -1,4 +1,4 @@
-import { assertMayWrite, ENTRIES_MADE_BY, type Queries, raw } from '@memoryd/engine/storage-kit';
+import { assertMayWrite, ENTRIES_MADE_BY, type Queries, raw } from '@memoryd/core';
 import { MADE_BY } from './recall-entry.ts';
 import { MIGRATIONS } from './schema.ts';
 

@@ -1,7 +1,7 @@
 import { renameSync } from 'node:fs';
 import type { ApiKeyWithSecret, HealthResponse } from '@memoryd/contract';
+import { lockFile } from '@memoryd/sqlite/testing';
 import { expect, it, onTestFinished } from 'vitest';
-import { lockFile } from '../../engine/src/storage/sqlite/lock.fixture.ts';
 import { lockTables } from '../../postgres/src/database.fixture.ts';
 import { ON_FILE } from './databases.ts';
 import type { Answer } from './http.ts';

@@ -9,7 +9,7 @@ interface LanguageSet {
 }
 
 /** Memories in many languages, and questions that use other forms of their words. */
-const fixture = new URL('../../engine/src/core/text/fixtures/languages.json', import.meta.url);
+const fixture = new URL('../../search/src/text/fixtures/languages.json', import.meta.url);
 const languages = JSON.parse(readFileSync(fixture, 'utf8')) as LanguageSet[];
 
 describe('recall by terms and embeddings in a namespace with many languages', () => {

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { type ErrorBody, type Memory, type MemoryApi, MemoryError } from '@memoryd/contract';
+import { type MemoryApiUnderTest, memoryApiContract } from '@memoryd/engine/testing';
 import { McpError } from '@modelcontextprotocol/sdk/types.js';
 import { describe } from 'vitest';
-import { type MemoryApiUnderTest, memoryApiContract } from '../../engine/src/memory-api.contract.ts';
 import { type Agent, commandAgent, httpAgent, stdioAgent } from './agent.ts';
 import { createTemporaryFolder } from './process.ts';
 import { startServer } from './server.ts';

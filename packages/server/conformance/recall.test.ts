@@ -1,6 +1,6 @@
 import type { ErrorResponse, Explanation, RecallResponse, StoreRequest } from '@memoryd/contract';
+import { WEIGHTS } from '@memoryd/search';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { WEIGHTS } from '../../engine/src/core/ranking/weights.ts';
 import { expectError } from './refusal.ts';
 import { useServer, WORDS_ONLY } from './under-test.ts';
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { raw } from '@memoryd/core';
 import { describe, expect, it } from 'vitest';
-import { raw } from '../../engine/src/storage/sql/sql.ts';
 import { connect } from '../../postgres/src/connection.ts';
 import { getServerAddress } from '../../postgres/src/database.fixture.ts';
 import { eventually, runServer } from '../conformance/process.ts';

@@ -1,9 +1,9 @@
 import { inspect } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { type Distilled, type Distiller, DistillerUnavailable, type DistilSource } from '@memoryd/core/models';
+import { distillerContract, expectSound, getGroup } from '@memoryd/core/testing';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { distillerContract, expectSound, getGroup } from '../ports/distiller.contract.ts';
-import { type Distilled, type Distiller, DistillerUnavailable, type DistilSource } from '../ports/distiller.ts';
 import { type ChatServer, type Reply, startChatServer } from './chat-server.fixture.ts';
 import { createLanguageModelDistiller } from './language-model.ts';
 

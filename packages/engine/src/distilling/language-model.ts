@@ -1,6 +1,5 @@
 import { createCheck } from '@memoryd/contract';
 import { type Static, type TSchema, Type } from '@memoryd/contract/typebox';
-import { readTraits } from '../core/text/traits.ts';
 import {
   type Correction,
   DISTILLED_LIMITS,
@@ -10,7 +9,8 @@ import {
   type Distiller,
   type DistillerOption,
   DistillerUnavailable,
-} from '../ports/distiller.ts';
+} from '@memoryd/core/models';
+import { readTraits } from '@memoryd/search';
 import {
   type FailureKind,
   type Protocol,

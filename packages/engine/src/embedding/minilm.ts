@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Embedder } from '@memoryd/core/models';
 import { BUILT_FOLDER, MODEL_FILES, type ModelManifest } from '@memoryd/minilm/files';
-import type { Embedder } from '../ports/embedder.ts';
 import { createThreadEmbedder } from './embedding-scheduler.ts';
 import { startThread, type Thread } from './thread.ts';
 

@@ -1,8 +1,8 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { EmbedderUnavailable } from '@memoryd/core/models';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { EmbedderUnavailable } from '../ports/embedder.ts';
 import { type ConfiguredEncoding, readEncoding } from './model-folder.ts';
 import { type ModelConfig, writeModelConfig } from './tiny-model.fixture.ts';
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { type EmbedderOption, EmbedderUnavailable, type EmbedPurpose } from '@memoryd/core/models';
 import type { Pooling } from '../engine-defaults.ts';
-import { type EmbedderOption, EmbedderUnavailable, type EmbedPurpose } from '../ports/embedder.ts';
 import { type Encoding, PLAIN_ENCODING } from './encoding.ts';
 
 /** Configured prefixes and pooling. Values that are not configured are undefined. */

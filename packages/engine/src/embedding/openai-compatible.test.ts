@@ -1,8 +1,7 @@
 import { inspect } from 'node:util';
+import { type Embedder, EmbedderUnavailable } from '@memoryd/core/models';
+import { embedderContract, embedVectors } from '@memoryd/core/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { embedderContract } from '../ports/embedder.contract.ts';
-import { embedVectors } from '../ports/embedder.fixture.ts';
-import { type Embedder, EmbedderUnavailable } from '../ports/embedder.ts';
 import { type EmbeddingServer, type Fault, startEmbeddingServer } from './embedding-server.fixture.ts';
 import { type EmbeddingModel, openOpenAiCompatible } from './openai-compatible.ts';
 

@@ -1,14 +1,14 @@
 import { setImmediate } from 'node:timers/promises';
 import { formatCount } from '@memoryd/contract';
-import { getParts } from '@memoryd/minilm/parts';
-import pLimit, { type LimitFunction } from 'p-limit';
 import {
   type Embedder,
   type EmbedderOption,
   EmbedderUnavailable,
   type Embedding,
   type EmbedPurpose,
-} from '../ports/embedder.ts';
+} from '@memoryd/core/models';
+import { getParts } from '@memoryd/minilm/parts';
+import pLimit, { type LimitFunction } from 'p-limit';
 import {
   type Protocol,
   RemoteFailure,

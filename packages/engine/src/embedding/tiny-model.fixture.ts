@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Graph } from '@memoryd/minilm/graph';
+import { Graph } from '@memoryd/minilm-build/graph';
 
 const DIMENSIONS = 64;
 const SPECIAL = ['[PAD]', '[UNK]', '[CLS]', '[SEP]'];

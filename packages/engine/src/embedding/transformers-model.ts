@@ -1,8 +1,8 @@
 import { availableParallelism } from 'node:os';
 import { isAbsolute } from 'node:path';
 import { env, type FeatureExtractionPipeline, LogLevel, pipeline } from '@huggingface/transformers';
+import type { EmbedPurpose } from '@memoryd/core/models';
 import { type EmbeddedPart, type Model, type Part, type Turn, takePart } from '@memoryd/minilm/parts';
-import type { EmbedPurpose } from '../ports/embedder.ts';
 import type { Encoding } from './encoding.ts';
 
 /** Maximum tokens of a part for any model. The time of a run grows with the square of the tokens. */

@@ -4,10 +4,9 @@ import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { type Embedder, EmbedderUnavailable, type EmbedPurpose } from '@memoryd/core/models';
+import { embedderContract, embedVectors } from '@memoryd/core/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { embedderContract } from '../ports/embedder.contract.ts';
-import { embedVectors } from '../ports/embedder.fixture.ts';
-import { type Embedder, EmbedderUnavailable, type EmbedPurpose } from '../ports/embedder.ts';
 import type { ConfiguredEncoding } from './model-folder.ts';
 import {
   getTokenState,
@@ -257,7 +256,7 @@ async function copyWithoutTransformers(installed: string): Promise<void> {
   const engine = join(installed, '@memoryd', 'engine');
   await cp(join(enginePackage, 'dist'), join(engine, 'dist'), { recursive: true });
   await cp(join(enginePackage, 'package.json'), join(engine, 'package.json'));
-  for (const name of ['piscina', '@memoryd/contract', '@memoryd/minilm']) {
+  for (const name of ['piscina', '@memoryd/contract', '@memoryd/core', '@memoryd/minilm']) {
     await mkdir(dirname(join(installed, name)), { recursive: true });
     await symlink(await realpath(join(workspaceModules, name)), join(installed, name));
   }

@@ -3,7 +3,7 @@ import { createReadStream, existsSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { type Embedder, EmbedderUnavailable } from '../ports/embedder.ts';
+import { type Embedder, EmbedderUnavailable } from '@memoryd/core/models';
 import { createThreadEmbedder } from './embedding-scheduler.ts';
 import { getEncodingMark } from './encoding.ts';
 import { type ConfiguredEncoding, readEncoding } from './model-folder.ts';

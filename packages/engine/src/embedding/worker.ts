@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { workerData } from 'node:worker_threads';
+import type { EmbedPurpose } from '@memoryd/core/models';
 import type { EmbeddedPart, Model, Turn } from '@memoryd/minilm/parts';
-import type { EmbedPurpose } from '../ports/embedder.ts';
 import { type Encoding, PLAIN_ENCODING } from './encoding.ts';
 import { LANES, type Lane } from './lanes.ts';
 

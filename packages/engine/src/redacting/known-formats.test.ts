@@ -1,5 +1,5 @@
+import { redactorContract } from '@memoryd/core/testing';
 import { describe, expect, it } from 'vitest';
-import { redactorContract } from '../ports/redactor.contract.ts';
 import { knownFormats } from './known-formats.ts';
 
 describe('known formats redactor', () => redactorContract(knownFormats));

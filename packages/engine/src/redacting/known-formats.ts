@@ -1,4 +1,4 @@
-import type { Redactor } from '../ports/redactor.ts';
+import type { Redactor } from '@memoryd/core/models';
 
 /** Maximum characters of the name of a value, including the separator between name and value. */
 const MAX_NAME_CHARS = 64;

@@ -4,18 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
+import { openSqlite } from '@memoryd/sqlite';
+import { MIGRATIONS, migrate, openForWriting } from '@memoryd/sqlite/testing';
 import Sqlite from 'better-sqlite3';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Engine } from '../engine.ts';
-import { migrate } from '../storage/sqlite/migrate-file.ts';
-import { openForWriting } from '../storage/sqlite/open-connection.ts';
-import { openSqlite } from '../storage/sqlite/open-sqlite.ts';
-import { MIGRATIONS } from '../storage/sqlite/schema.ts';
 import { type FilledFile, getContents, openAt, waitUntilEmbedded } from './filled-file.fixture.ts';
 
 const FIXTURES = fileURLToPath(new URL('../../fixtures/', import.meta.url));
-const MIGRATE = new URL('../../dist/storage/sqlite/migrate-file.js', import.meta.url);
-const OPEN_CONNECTION = new URL('../../dist/storage/sqlite/open-connection.js', import.meta.url);
 
 const versions = readdirSync(FIXTURES)
   .map((name) => /^schema-([0-9]+)\.db\.gz$/.exec(name)?.[1])
@@ -234,8 +230,7 @@ describe('migrating a file of an earlier schema', () => {
   it('migrating a file of an earlier schema is rolled back if the process is killed, and is completed at the next start', async () => {
     const { contents, madeAt } = unpack(OLDEST, path);
     const script = `
-      import { migrate } from '${MIGRATE}';
-      import { openForWriting } from '${OPEN_CONNECTION}';
+      import { migrate, openForWriting } from '@memoryd/sqlite/testing';
       const file = openForWriting(process.argv[1]);
       file.function('die', { deterministic: false }, () => process.kill(process.pid, 'SIGKILL'));
       migrate(file, JSON.parse(process.argv[2]));`;

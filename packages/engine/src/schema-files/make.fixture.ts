@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
-import { MIGRATIONS } from '../storage/sqlite/schema.ts';
+import { MIGRATIONS } from '@memoryd/sqlite/testing';
 import { fillFile } from './filled-file.fixture.ts';
 
 /* Writes a compressed file of the current schema and its contents. Run it once before adding a migration. */

@@ -1,13 +1,5 @@
-import {
-  DAMPING,
-  type Digest,
-  dateMatch,
-  type Queries,
-  type QueryPeriod,
-  raw,
-  type Sql,
-  sql,
-} from '@memoryd/engine/storage-kit';
+import { type Queries, raw, type Sql, sql } from '@memoryd/core';
+import { DAMPING, type Digest, dateMatch, type QueryPeriod } from '@memoryd/search';
 import { type FoundMemory, withTextDigests } from './diversity.ts';
 import { joinScope, type Scope } from './scope.ts';
 import { areOneTermEach, getColumns, type QueryWords } from './words.ts';

@@ -1,7 +1,6 @@
 import {
   type BackgroundRequest,
   DISTILLABLE,
-  type Digest,
   type DistilCandidate,
   type DistilCandidates,
   type DistilCandidatesRequest,
@@ -9,23 +8,20 @@ import {
   getBackground,
   getDistinctiveWords,
   getMaxRareWordFrequency,
-  groupByOwner,
   hasOwners,
   isPromoted,
   liveAndPassing,
   MAX_SAMPLED,
   MAX_VECTORS,
   NEAREST,
-  type Owner,
-  type OwnerFilter,
   PASSED_AT_ONCE,
   type Queries,
   raw,
   type Sql,
   sql,
-  termDigest,
   WORDS_CHARS,
-} from '@memoryd/engine/storage-kit';
+} from '@memoryd/core';
+import { type Digest, groupByOwner, type Owner, type OwnerFilter, termDigest } from '@memoryd/search';
 import { memoriesBy, POSTGRES } from '../dialect.ts';
 import { nearestByIndex, nearestOfAll } from './nearest.ts';
 import { getScope, isFewVectors, type Scope, type SearchedModel } from './scope.ts';

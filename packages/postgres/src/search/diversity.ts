@@ -1,4 +1,5 @@
-import { MAX_PER_TEXT, type Queries, type Sql, sql } from '@memoryd/engine/storage-kit';
+import { type Queries, type Sql, sql } from '@memoryd/core';
+import { MAX_PER_TEXT } from '@memoryd/search';
 import { memoriesBy } from '../dialect.ts';
 import type { Scope } from './scope.ts';
 

@@ -1,4 +1,5 @@
-import { type Digest, getRetention, Nearness, type Queries, raw, sql } from '@memoryd/engine/storage-kit';
+import { type Queries, raw, sql } from '@memoryd/core';
+import { type Digest, getRetention, Nearness } from '@memoryd/search';
 import type { QueryVector } from './nearest.ts';
 
 /** Data of a memory for ranking. */

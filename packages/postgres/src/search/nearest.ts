@@ -1,4 +1,5 @@
-import { type Queries, raw, type SearchRequest, type Sql, sql } from '@memoryd/engine/storage-kit';
+import { type Queries, raw, type Sql, sql } from '@memoryd/core';
+import type { SearchRequest } from '@memoryd/search';
 import { type FoundMemory, withTextDigests } from './diversity.ts';
 import { isFewVectors, isInScope, joinScope, type Scope, type SearchedModel } from './scope.ts';
 import { getIndexedSql } from './vector-index.ts';

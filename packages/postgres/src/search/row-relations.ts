@@ -1,18 +1,13 @@
 import { DEFAULTS } from '@memoryd/contract/limits';
+import { GROUP_LIMITS, IN_TIER, type Queries, raw, type Sql, sql } from '@memoryd/core';
 import {
-  GROUP_LIMITS,
-  IN_TIER,
   MAX_SUCCESSORS,
   type Matches,
   NEIGHBOR_DISTANCE,
   NO_ROW,
   NO_SPEAKER,
-  type Queries,
   type RowRelations,
-  raw,
-  type Sql,
-  sql,
-} from '@memoryd/engine/storage-kit';
+} from '@memoryd/search';
 import { memoriesBy } from '../dialect.ts';
 import type { Scope } from './scope.ts';
 

@@ -1,17 +1,5 @@
-import {
-  filteredAttributes,
-  holders,
-  IN_TIER,
-  isOpen,
-  join,
-  liveAndPassing,
-  type MemoryFilter,
-  type Queries,
-  raw,
-  type SearchRequest,
-  type Sql,
-  sql,
-} from '@memoryd/engine/storage-kit';
+import { holders, IN_TIER, join, liveAndPassing, type Queries, raw, type Sql, sql } from '@memoryd/core';
+import { filteredAttributes, isOpen, type MemoryFilter, type SearchRequest } from '@memoryd/search';
 import { memoriesBy, POSTGRES } from '../dialect.ts';
 import { getIndexName } from './vector-index.ts';
 

@@ -1,21 +1,23 @@
 import {
   BEFORE_THE_LAST,
-  combineMatches,
-  getWordShares,
   liveAndPassing,
   NEAREST,
   type Queries,
   RESULT_COLUMNS,
-  type RecalledMemory,
   type ResultRow,
-  rankFound,
   raw,
   readResults,
-  type SearchRequest,
-  type Signals,
   type Storage,
   sql,
-} from '@memoryd/engine/storage-kit';
+} from '@memoryd/core';
+import {
+  combineMatches,
+  getWordShares,
+  type RecalledMemory,
+  rankFound,
+  type SearchRequest,
+  type Signals,
+} from '@memoryd/search';
 import type { Connection } from '../connection.ts';
 import { isCorrectionExpired, memoriesBy } from '../dialect.ts';
 import type { Replica } from '../replica.ts';

@@ -1,13 +1,6 @@
 import { DEFAULTS } from '@memoryd/contract/limits';
-import {
-  collectCandidates,
-  type Digest,
-  firstEqual,
-  type Matches,
-  NO_SESSION,
-  type Queries,
-  type Signals,
-} from '@memoryd/engine/storage-kit';
+import type { Queries } from '@memoryd/core';
+import { collectCandidates, type Digest, firstEqual, type Matches, NO_SESSION, type Signals } from '@memoryd/search';
 import { type Facts, readFacts } from './facts.ts';
 import type { QueryVector } from './nearest.ts';
 import { readRowRelations } from './row-relations.ts';

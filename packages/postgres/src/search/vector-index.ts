@@ -7,7 +7,7 @@ import {
   type Sql,
   sql,
   type Telemetry,
-} from '@memoryd/engine/storage-kit';
+} from '@memoryd/core';
 import type { Connection } from '../connection.ts';
 import { VECTOR_INDEX_LOCK } from '../locks.ts';
 

@@ -1,3 +1,4 @@
+import { join, type Queries, raw, type Sql, sql } from '@memoryd/core';
 import {
   areTooMany,
   type Digest,
@@ -5,17 +6,12 @@ import {
   getQueryWordKinds,
   getRarestWords,
   getSpeakerTerms,
-  join,
   parseQueryWords,
-  type Queries,
   type QueryWordKinds,
-  raw,
   type SearchRequest,
-  type Sql,
-  sql,
   termDigest,
   weighed,
-} from '@memoryd/engine/storage-kit';
+} from '@memoryd/search';
 import type { Scope } from './scope.ts';
 
 /** The words of a query with their document frequencies. A memory matches a word if it contains a term of the word. */

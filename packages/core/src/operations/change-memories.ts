@@ -1,0 +1,149 @@
+import {
+  assertValid,
+  createCheck,
+  ForgetManyRequest,
+  type ForgetManyResponse,
+  type ForgetResponse,
+  invalidRequest,
+  MemoryError,
+  OwnScopeRequest,
+  type UpdateFields,
+  UpdateRequest,
+  type UpdateResponse,
+  type WriteCondition,
+  withoutNullFields,
+} from '@memoryd/contract';
+import type { OwnedCount, OwnerFilter } from '@memoryd/search';
+import type { Core } from './core.ts';
+import { assertOwnerGiven, toOwnerFilter } from './owner-request.ts';
+import { assertMemoryId, memoryNotFound } from './read-memories.ts';
+import { acceptRequest } from './redact.ts';
+import { quotaExceeded } from './store-memories.ts';
+import { toMs, toMsOrNull } from './time.ts';
+
+const checkUpdate = createCheck(UpdateRequest, 'body');
+const checkForgetMany = createCheck(ForgetManyRequest, 'query');
+const checkScope = createCheck(OwnScopeRequest, 'request');
+
+/** See `MemoryApi.update`. */
+export async function update(
+  core: Core,
+  namespace: string,
+  memoryId: string,
+  request: UpdateRequest,
+  condition: WriteCondition = {},
+): Promise<UpdateResponse> {
+  const fields = withoutNullFields(UpdateRequest, request) as UpdateFields;
+  const { request: accepted, redacted } = acceptRequest(core.redactor, checkUpdate, fields);
+  const { ifVersions } = condition;
+  const of = toConditionOwner(condition);
+  assertMemoryId(memoryId);
+  const { expires_at: expiresAt, tags, ...rest } = accepted;
+  const updated = await core.storage.update({
+    namespace,
+    id: memoryId,
+    at: core.clock.now(),
+    ...(ifVersions && { ifVersions }),
+    of,
+    ...rest,
+    ...(tags && { tags: [...new Set(tags)] }),
+    ...(expiresAt !== undefined && { expiresAt: toMsOrNull(expiresAt, 'expires_at') }),
+  });
+  switch (updated.outcome) {
+    case 'updated':
+      core.events.publishMemories(namespace, 'updated', [{ id: memoryId, ...updated.owner }]);
+      if (updated.embedding) await core.embedding?.changed(updated.ordinal);
+      else if (updated.othersEmbedding) core.embedding?.look();
+      return { id: memoryId, status: 'updated', ...(redacted && { redacted }) };
+    case 'over-quota':
+      throw quotaExceeded(updated);
+    case 'unknown':
+      throw memoryNotFound();
+    case 'stale':
+      throw versionConflict();
+  }
+}
+
+/**
+ * Returns the user and agent that a write is limited to. Only `user_id` and `agent_id` are checked, since a condition
+ * may contain other fields, such as an abort signal.
+ */
+function toConditionOwner(condition: WriteCondition): OwnerFilter {
+  assertOwnerGiven(condition);
+  const { user_id, agent_id } = condition;
+  const scope = { ...(user_id !== undefined && { user_id }), ...(agent_id !== undefined && { agent_id }) };
+  assertValid(checkScope, scope);
+  return toOwnerFilter(scope);
+}
+
+function versionConflict(): MemoryError {
+  return new MemoryError(
+    'PRECONDITION_FAILED',
+    'the memory has changed since the version in If-Match; read it again and retry with its current version',
+  );
+}
+
+/** See `MemoryApi.forget`. */
+export async function forget(
+  core: Core,
+  namespace: string,
+  memoryId: string,
+  condition: WriteCondition = {},
+): Promise<ForgetResponse> {
+  const { ifVersions } = condition;
+  const of = toConditionOwner(condition);
+  assertMemoryId(memoryId);
+  const forgotten = await core.storage.forget(namespace, memoryId, { ...(ifVersions && { ifVersions }), of });
+  if (forgotten.outcome === 'unknown') throw memoryNotFound();
+  if (forgotten.outcome === 'stale') throw versionConflict();
+  const { alsoForgotten, remainingDuplicates, embedding, purged } = forgotten;
+  const deleted = [memoryId, ...alsoForgotten].map((id) => ({ id, ...forgotten.owner }));
+  core.events.publishMemories(namespace, 'forgotten', deleted);
+  if (embedding) core.embedding?.look();
+  const also = alsoForgotten.length > 0 && { also_forgotten: alsoForgotten };
+  const remaining = remainingDuplicates.length > 0 && { remaining_duplicates: remainingDuplicates };
+  return { status: 'forgotten', id: memoryId, ...also, ...remaining, ...purge(purged) };
+}
+
+/** See `MemoryApi.forgetMany`. */
+export async function forgetMany(
+  core: Core,
+  namespace: string,
+  request: ForgetManyRequest,
+): Promise<ForgetManyResponse> {
+  assertValid(checkForgetMany, request);
+  const { shared: _, ...conditions } = request;
+  if (Object.keys(conditions).length === 0) {
+    throw invalidRequest([
+      {
+        path: '',
+        message: `query must contain at least one of user_id, agent_id, session_id, tag, source, metadata, before`,
+      },
+    ]);
+  }
+  const selection = {
+    ...toOwnerFilter(request),
+    ...(request.session_id !== undefined && { sessionId: request.session_id }),
+    ...(request.tag !== undefined && { tag: request.tag }),
+    ...(request.source !== undefined && { source: request.source }),
+    ...(request.metadata && { metadata: request.metadata }),
+    ...(request.before !== undefined && { createdBefore: toMs(request.before, 'before') }),
+  };
+  const deleted = { count: 0, owned: [] as OwnedCount[], embedding: false };
+  try {
+    const { purged } = await core.storage.forgetMany(namespace, selection, (some) => {
+      deleted.owned.push(...some.owned);
+      deleted.count += some.owned.reduce((sum, { count }) => sum + count, 0);
+      deleted.embedding ||= some.embedding;
+    });
+    return { status: 'forgotten', forgotten_count: deleted.count, ...purge(purged) };
+  } finally {
+    // Also runs after a failure, since the batches before the failure have been deleted.
+    core.events.publishCounts(namespace, 'forgotten', deleted.owned);
+    if (deleted.embedding) core.embedding?.look();
+  }
+}
+
+function purge(purged: boolean): { purge?: 'pending' } {
+  return purged ? {} : { purge: 'pending' };
+}

@@ -1,0 +1,396 @@
+import { assertValid, createCheck, EventsRequest, LIMITS, MemoryError, MemoryEvent } from '@memoryd/contract';
+import type { OwnedCount, Owner, OwnerFilter } from '@memoryd/search';
+import { belongsTo, groupByOwner, isLimited } from '@memoryd/search';
+import { MAX_NOTICE_BYTES, type Notices } from '../ports/coordination.ts';
+import type { Clock, IdSource, Seal } from '../ports/runtime.ts';
+import { toPurpose } from './cursor.ts';
+import { toOwner, toOwnerFilter } from './owner-request.ts';
+import { toTimestamp } from './time.ts';
+
+/** Maximum events per namespace that are stored for clients that reconnect. */
+const MAX_BACKLOG_EVENTS = 1024;
+
+/** Maximum memory ids in the stored events of a namespace. */
+const MAX_BACKLOG_IDS = 16 * 1024;
+
+/**
+ * Maximum number of open streams, in all and per namespace, so that one client cannot use up the streams of all others.
+ */
+export interface EventLimits {
+  maxStreams: number;
+  maxStreamsPerNamespace: number;
+}
+
+interface EventLogOptions extends Partial<EventLimits> {
+  notices?: Notices | undefined;
+}
+
+const DEFAULT_LIMITS: EventLimits = { maxStreams: 96, maxStreamsPerNamespace: 64 };
+
+/**
+ * Number of backlogs that are stored in addition to the maximum number of streams. With more backlogs than streams, at
+ * least one namespace has no stream, so that its backlog can be dropped.
+ */
+const IDLE_BACKLOGS = 32;
+
+type Without<Event, Field extends PropertyKey> = Event extends unknown ? Omit<Event, Field> : never;
+
+/** An event without its id and time. */
+type EventBody = Without<Exclude<MemoryEvent, { type: 'gap' }>, 'id' | 'at'>;
+
+/** The progress of a consolidation run. */
+export type RunProgress = Omit<Extract<EventBody, { type: 'consolidation' }>, 'type'>;
+
+/** An event as sent between processes that share a database. */
+interface EventNotice {
+  namespace: string;
+  at: string;
+  happening: EventBody;
+}
+
+const checkEvent = createCheck(MemoryEvent, 'event');
+const check = createCheck(EventsRequest, 'request');
+
+function tooManyStreams(max: number, option: string): MemoryError {
+  return new MemoryError(
+    'UNAVAILABLE',
+    `the maximum of ${max} open event streams is reached (${option}); close another stream and retry`,
+  );
+}
+
+/**
+ * The recent events of each namespace. Delivers new events to the streams of this process and, through notices, to the
+ * other processes on the database.
+ */
+export class EventLog {
+  readonly #clock: Clock;
+  readonly #ids: IdSource;
+  /** Backlogs by namespace, in the order of their last events or, without events, of their creation. */
+  readonly #backlogs = new Map<string, Backlog>();
+  readonly #notices: Notices | undefined;
+  readonly #limits: EventLimits;
+  #streams = 0;
+  #closed = false;
+
+  constructor(clock: Clock, ids: IdSource, { notices, ...limits }: EventLogOptions = {}) {
+    this.#clock = clock;
+    this.#ids = ids;
+    this.#notices = notices;
+    this.#limits = { ...DEFAULT_LIMITS, ...limits };
+  }
+
+  /** Subscribes to the events of other processes. */
+  async start(): Promise<void> {
+    await this.#notices?.subscribe('events', {
+      onNotice: (text) => {
+        const notice = parseNotice(text);
+        if (notice) this.#add(notice);
+        // The notice is unreadable: another version sent it, or another user of the database.
+        else this.#reset();
+      },
+      onGap: () => this.#reset(),
+    });
+  }
+
+  /** Publishes one event per user and agent. An event lists at most `LIMITS.eventIds` ids. */
+  publishMemories(
+    namespace: string,
+    type: 'stored' | 'updated' | 'forgotten' | 'recalled',
+    memories: readonly (Owner & { id: string })[],
+  ): void {
+    for (const [owner, owned] of groupByOwner(memories)) {
+      const ids = owned.slice(0, LIMITS.eventIds).map(({ id }) => id);
+      this.publish(namespace, { type, ...toOwner(owner), memory_ids: ids, count: owned.length });
+    }
+  }
+
+  /**
+   * Publishes a recall, even one without results. A recall limited to a user or an agent is published for that user or
+   * agent only, even if the recall returned shared memories.
+   */
+  publishRecalled(namespace: string, memories: readonly (Owner & { id: string })[], of: OwnerFilter): void {
+    if (!isLimited(of) && memories.length > 0) {
+      this.publishMemories(namespace, 'recalled', memories);
+      return;
+    }
+    const owner = toOwner({ userId: of.userIds?.[0] ?? '', agentId: of.agentIds?.[0] ?? '' });
+    const ids = memories.slice(0, LIMITS.eventIds).map(({ id }) => id);
+    this.publish(namespace, { type: 'recalled', ...owner, memory_ids: ids, count: memories.length });
+  }
+
+  /** Publishes how many memories were deleted, without their ids. */
+  publishCounts(namespace: string, type: 'forgotten', owned: readonly OwnedCount[]): void {
+    for (const [owner, counts] of groupByOwner(owned)) {
+      const count = counts.reduce((sum, some) => sum + some.count, 0);
+      this.publish(namespace, { type, ...toOwner(owner), memory_ids: [], count });
+    }
+  }
+
+  publish(namespace: string, happening: EventBody): void {
+    const notice = { namespace, at: toTimestamp(this.#clock.now()), happening };
+    this.#add(notice);
+    this.#notices?.publish('events', formatNotice(notice));
+  }
+
+  #add({ namespace, at, happening }: EventNotice): void {
+    const backlog = this.#getBacklog(namespace);
+    this.#backlogs.delete(namespace);
+    this.#backlogs.set(namespace, backlog);
+    backlog.add(happening, at);
+  }
+
+  /**
+   * See `MemoryApi.events`. A stream that falls behind the stored events ends; the client may reconnect. Throws
+   * UNAVAILABLE after `close`, or if too many streams are open in all or in the namespace.
+   *
+   * @param seal seals event ids for clients that see some users only, so that ids do not reveal the number of other
+   * events
+   */
+  follow(seal: Seal, namespace: string, request: EventsRequest = {}, signal?: AbortSignal): AsyncIterable<MemoryEvent> {
+    assertValid(check, request);
+    if (this.#closed) throw new MemoryError('UNAVAILABLE', 'the service is stopping; retry later');
+    const own = this.#backlogs.get(namespace)?.streams.size ?? 0;
+    const { maxStreams, maxStreamsPerNamespace } = this.#limits;
+    if (this.#streams >= maxStreams) throw tooManyStreams(maxStreams, 'maxEventStreams');
+    if (own >= maxStreamsPerNamespace) {
+      throw tooManyStreams(maxStreamsPerNamespace, 'maxEventStreamsPerNamespace');
+    }
+    const backlog = this.#getBacklog(namespace);
+    const from = { backlog, namespace, seal };
+    const stream = new EventStream(from, request, toTimestamp(this.#clock.now()), () => {
+      this.#streams--;
+      backlog.streams.delete(stream);
+      signal?.removeEventListener('abort', end);
+    });
+    const end = () => stream.end();
+    this.#streams++;
+    backlog.streams.add(stream);
+    if (signal?.aborted) end();
+    signal?.addEventListener('abort', end);
+    return stream;
+  }
+
+  // Every client may have missed events, and gets a `gap` event when it reconnects.
+  #reset(): void {
+    this.#endStreams();
+    this.#backlogs.clear();
+  }
+
+  /** Ends all streams, and prevents new streams. */
+  close(): void {
+    this.#closed = true;
+    this.#endStreams();
+  }
+
+  #endStreams(): void {
+    for (const { streams } of this.#backlogs.values()) for (const stream of streams) stream.end();
+  }
+
+  #getBacklog(namespace: string): Backlog {
+    const known = this.#backlogs.get(namespace);
+    if (known) return known;
+    // A new name for each backlog, so that ids from a dropped backlog are not mistaken for ids of this one.
+    const backlog = new Backlog(this.#ids.next());
+    this.#backlogs.set(namespace, backlog);
+    if (this.#backlogs.size > this.#limits.maxStreams + IDLE_BACKLOGS) this.#dropOldest();
+    return backlog;
+  }
+
+  #dropOldest(): void {
+    for (const [namespace, { streams }] of this.#backlogs) {
+      if (streams.size > 0) continue;
+      this.#backlogs.delete(namespace);
+      return;
+    }
+  }
+}
+
+/** Formats a notice. Shortens the list of ids until the text has at most `MAX_NOTICE_BYTES` bytes or lists no ids. */
+function formatNotice(notice: EventNotice): string {
+  const { happening } = notice;
+  const count = 'memory_ids' in happening ? happening.memory_ids.length : 0;
+  for (let max = count; ; max = Math.floor(max / 2)) {
+    const shortened =
+      'memory_ids' in happening ? { ...happening, memory_ids: happening.memory_ids.slice(0, max) } : happening;
+    const text = JSON.stringify({ ...notice, happening: shortened });
+    if (max === 0 || new TextEncoder().encode(text).length <= MAX_NOTICE_BYTES) return text;
+  }
+}
+
+/** Parses a notice; undefined if this version cannot read it. */
+function parseNotice(text: string): EventNotice | undefined {
+  try {
+    const notice = JSON.parse(text) as EventNotice;
+    const isEvent = checkEvent({ ...notice.happening, id: '', at: notice.at }).length === 0;
+    return isEvent && typeof notice.namespace === 'string' ? notice : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The last events of a namespace, numbered from 1. An event's id consists of the backlog's name and the event's number.
+ */
+class Backlog {
+  readonly streams = new Set<EventStream>();
+  readonly #name: string;
+  readonly #events: MemoryEvent[] = [];
+  #idCount = 0;
+  /** Number of the first stored event. */
+  first = 1;
+
+  constructor(name: string) {
+    this.#name = name;
+  }
+
+  /** Number of the next event. */
+  get next(): number {
+    return this.first + this.#events.length;
+  }
+
+  at(number: number): MemoryEvent {
+    return this.#events[number - this.first] as MemoryEvent;
+  }
+
+  add(happening: EventBody, at: string): void {
+    const event = { id: this.getId(this.next), at, ...happening };
+    this.#events.push(event);
+    this.#idCount += countIds(event);
+    while (this.#events.length > MAX_BACKLOG_EVENTS || this.#idCount > MAX_BACKLOG_IDS) {
+      this.#idCount -= countIds(this.#events.shift() as MemoryEvent);
+      this.first++;
+    }
+    for (const stream of this.streams) stream.wake();
+  }
+
+  getId(number: number): string {
+    return `${this.#name}.${number}`;
+  }
+
+  /** Returns the number of the event that follows the event `id`; undefined if `id` is unknown. */
+  after(id: string): number | undefined {
+    const [, name, number] = /^(.*)\.([0-9]{1,15})$/s.exec(id) ?? [];
+    const next = Number(number) + 1;
+    return name === this.#name && next >= this.first && next <= this.next ? next : undefined;
+  }
+}
+
+function countIds(event: MemoryEvent): number {
+  return 'memory_ids' in event ? event.memory_ids.length : 0;
+}
+
+/**
+ * Returns true if a client that is limited by `of` sees an event; always true without a limit. A limited client does
+ * not see consolidation runs, and recalls over the whole namespace without results, because such events concern no
+ * single user or agent.
+ */
+function concernsOwners(event: MemoryEvent, of: OwnerFilter): boolean {
+  if (!isLimited(of)) return true;
+  if (!('memory_ids' in event) || isEmptyNamespaceRecall(event)) return false;
+  return belongsTo({ userId: event.user_id ?? '', agentId: event.agent_id ?? '' }, of);
+}
+
+/** Whether an event is a recall over the whole namespace without results. */
+function isEmptyNamespaceRecall({
+  type,
+  user_id,
+  agent_id,
+  count,
+}: Extract<MemoryEvent, { memory_ids: string[] }>): boolean {
+  return type === 'recalled' && count === 0 && user_id === undefined && agent_id === undefined;
+}
+
+/** Length to which event ids are padded before sealing, so that the length does not reveal the event's number. */
+const PADDED_ID_CHARS = 64;
+
+/** One client's position in a backlog. `next` must not be called again before the previous call has resolved. */
+class EventStream implements AsyncIterableIterator<MemoryEvent> {
+  readonly #backlog: Backlog;
+  readonly #types: EventsRequest['type'];
+  readonly #of: OwnerFilter;
+  /** Undefined for a client that sees all events. */
+  readonly #seal: Seal | undefined;
+  readonly #sealPurpose: string;
+  readonly #onEnd: () => void;
+  #gap: MemoryEvent | undefined;
+  #place: number;
+  #ended = false;
+  #wake: (() => void) | undefined;
+
+  constructor(
+    { backlog, namespace, seal }: { backlog: Backlog; namespace: string; seal: Seal },
+    request: EventsRequest,
+    at: string,
+    onEnd: () => void,
+  ) {
+    const { type, last_event_id } = request;
+    this.#backlog = backlog;
+    this.#types = type;
+    this.#of = toOwnerFilter(request);
+    this.#onEnd = onEnd;
+    this.#seal = isLimited(this.#of) ? seal : undefined;
+    this.#sealPurpose = toPurpose('events', { namespace, filters: this.#of });
+    const seen = last_event_id === undefined ? undefined : this.#unsealId(last_event_id);
+    const place = seen === undefined ? backlog.next : backlog.after(seen);
+    // After a gap the stream continues with the first stored event, so that as few events as possible are missed.
+    this.#place = place ?? backlog.first;
+    if (place === undefined) this.#gap = { id: backlog.getId(this.#place - 1), at, type: 'gap' };
+  }
+
+  async next(): Promise<IteratorResult<MemoryEvent>> {
+    while (!this.#ended) {
+      const value = this.#take();
+      if (value) return { value: this.#sealId(value), done: false };
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+    return { value: undefined, done: true };
+  }
+
+  #sealId(event: MemoryEvent): MemoryEvent {
+    return this.#seal ? { ...event, id: this.#seal.seal(event.id.padEnd(PADDED_ID_CHARS), this.#sealPurpose) } : event;
+  }
+
+  /**
+   * Returns the plain id of an event. If the client is limited and the id was not sealed by `#sealId` for the same
+   * namespace, users and agents, returns an empty text, which is the id of no event.
+   */
+  #unsealId(id: string): string {
+    return this.#seal ? (this.#seal.open(id, this.#sealPurpose)?.trimEnd() ?? '') : id;
+  }
+
+  #take(): MemoryEvent | undefined {
+    const gap = this.#gap;
+    this.#gap = undefined;
+    if (gap) return gap;
+    while (this.#place < this.#backlog.next) {
+      const event = this.#backlog.at(this.#place++);
+      if (event.type === 'gap') return event;
+      if ((this.#types?.includes(event.type) ?? true) && concernsOwners(event, this.#of)) return event;
+    }
+    return undefined;
+  }
+
+  /** Continues the stream after a new event. Ends the stream if the event at its position is no longer stored. */
+  wake(): void {
+    if (this.#place < this.#backlog.first) this.end();
+    this.#wake?.();
+  }
+
+  end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#onEnd();
+    this.#wake?.();
+  }
+
+  async return(): Promise<IteratorResult<MemoryEvent>> {
+    this.end();
+    return { value: undefined, done: true };
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+}

@@ -1,0 +1,90 @@
+import {
+  assertValid,
+  createCheck,
+  type ExportedDecline,
+  type ExportedMemory,
+  type ExportHeader,
+  LIMITS,
+  MemoryError,
+  ScopeRequest,
+} from '@memoryd/contract';
+import type { ExportRecord, MemoryRecord } from '../ports/storage-export.ts';
+import { createTextsTooLongError } from '../record-size.ts';
+import type { Core } from './core.ts';
+import { toOwner, toOwnerFilter } from './owner-request.ts';
+import { toTimestamp, toTimestampOrNull } from './time.ts';
+
+const check = createCheck(ScopeRequest, 'request');
+
+/** Maximum UTF-8 bytes of a UTF-16 code unit. */
+const MAX_BYTES_PER_UNIT = 3;
+
+/** See `MemoryApi.exportMemories`. */
+export async function* exportMemories(
+  { storage }: Pick<Core, 'storage'>,
+  namespace: string,
+  request: ScopeRequest = {},
+  signal?: AbortSignal,
+): AsyncIterable<string> {
+  assertValid(check, request);
+  const copy = await storage.exportRecords(namespace, toOwnerFilter(request), signal);
+  try {
+    yield JSON.stringify({ format: 'memoryd', version: 1, lines: copy.count } satisfies ExportHeader);
+    for await (const record of copy.records) {
+      if (signal?.aborted) throw new MemoryError('UNAVAILABLE', 'the export was aborted; start a new export');
+      yield toExportLine(record);
+    }
+  } finally {
+    await copy.discard();
+  }
+}
+
+function toExportLine(record: ExportRecord): string {
+  if ('declinedGroup' in record) {
+    return JSON.stringify({ declined_group: record.declinedGroup, ...toOwner(record) } satisfies ExportedDecline);
+  }
+  const line = JSON.stringify(toExported(record.memory));
+  if (line.length * MAX_BYTES_PER_UNIT > LIMITS.exportLineBytes) assertLineFits(line, record.memory.id);
+  return line;
+}
+
+function assertLineFits(line: string, id: string): void {
+  if (new TextEncoder().encode(line).length > LIMITS.exportLineBytes) throw createTextsTooLongError(id);
+}
+
+/** Fields are in the order of the interface, so that the same memory always gives the same bytes. */
+function toExported(record: MemoryRecord): ExportedMemory {
+  return {
+    id: record.id,
+    content: record.content,
+    tags: record.tags,
+    importance: record.importance,
+    source: record.source,
+    session_id: record.sessionId,
+    ...toOwner(record),
+    tier: record.tier,
+    metadata: record.metadata,
+    ...(record.attachment !== undefined && { attachment: record.attachment }),
+    created_at: toTimestamp(record.createdAt),
+    stored_at: toTimestamp(record.storedAt),
+    updated_at: toTimestamp(record.updatedAt),
+    expires_at: toTimestampOrNull(record.expiresAt),
+    evicted_at: toTimestampOrNull(record.evictedAt),
+    supersedes: record.supersedes,
+    superseded_by: record.supersededBy,
+    merged_into: record.mergedInto,
+    derived_from: record.derivedFrom,
+    formerly_derived_from: record.formerlyDerivedFrom,
+    version: record.version,
+    revision: record.revision,
+    distilled_revision: record.distilledRevision,
+    access_count: record.accessCount,
+    accessed_at: toTimestampOrNull(record.accessedAt),
+    history: record.history.map(({ revision, content, replacedAt }) => ({
+      revision,
+      content,
+      replaced_at: toTimestamp(replacedAt),
+    })),
+    awaits: record.awaits,
+  };
+}

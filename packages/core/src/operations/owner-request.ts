@@ -1,0 +1,37 @@
+import { invalidRequest, type ScopeRequest } from '@memoryd/contract';
+import type { Owner, OwnerFilter } from '@memoryd/search';
+
+/**
+ * Returns the users and agents that a request is limited to. Throws INVALID_REQUEST for `shared` without a user or
+ * agent, since such a request would apply to all memories. See also `assertOwnerGiven`.
+ */
+export function toOwnerFilter(request: ScopeRequest): OwnerFilter {
+  assertOwnerGiven(request);
+  const { user_id, agent_id, shared } = request;
+  if (shared && user_id === undefined && agent_id === undefined) {
+    throw invalidRequest([{ path: '/shared', message: 'shared must come with user_id or agent_id' }]);
+  }
+  const withShared = (id: string) => (shared ? [id, ''] : [id]);
+  return {
+    ...(user_id !== undefined && { userIds: withShared(user_id) }),
+    ...(agent_id !== undefined && { agentIds: withShared(agent_id) }),
+  };
+}
+
+/**
+ * Throws INVALID_REQUEST for a `user_id` or `agent_id` that is present but undefined, for example after a failed user
+ * lookup in the application. Without this check, the request would apply to all users.
+ */
+export function assertOwnerGiven(request: { user_id?: string; agent_id?: string }): void {
+  for (const field of ['user_id', 'agent_id'] as const) {
+    if (!(field in request) || request[field] !== undefined) continue;
+    throw invalidRequest([
+      { path: `/${field}`, message: `${field} must not be undefined; omit the field for no limit` },
+    ]);
+  }
+}
+
+/** Returns the user and agent of a memory as fields of a response. */
+export function toOwner({ userId, agentId }: Owner): { user_id?: string; agent_id?: string } {
+  return { ...(userId && { user_id: userId }), ...(agentId && { agent_id: agentId }) };
+}

@@ -1,0 +1,141 @@
+import {
+  assertValid,
+  createCheck,
+  DEFAULTS,
+  invalidRequest,
+  LIMITS,
+  RecallRequest,
+  type RecallResponse,
+  type RecallResult,
+  TIME_ZONE_MUST,
+} from '@memoryd/contract';
+import type { OwnerFilter, QueryContext, Ranked, SearchResult } from '@memoryd/search';
+import { findTimeZone, WEIGHTS, wordMatcher } from '@memoryd/search';
+import type { Core } from './core.ts';
+import { findResults, Stages } from './find.ts';
+import { createHighlighter } from './highlight.ts';
+import { toOwner } from './owner-request.ts';
+import { toMemoryFilter } from './read-memories.ts';
+import { toMs, toTimestamp } from './time.ts';
+
+const check = createCheck(RecallRequest, 'query');
+
+/** Returns the explanation of a result's score. */
+type Explain = (content: string, ranked: Ranked) => NonNullable<RecallResult['explanation']>;
+
+/** See `MemoryApi.recall`. */
+export async function recall(
+  core: Core,
+  namespace: string,
+  request: RecallRequest,
+  keyId?: string,
+): Promise<RecallResponse> {
+  assertValid(check, request);
+  const trimmed = trimmedQuery(request.query);
+  // The query is redacted like the stored texts, because the query is logged and may be sent to a remote model.
+  const query = core.redactor?.redact(trimmed).text ?? trimmed;
+  const stages = new Stages();
+  const findRequest = {
+    namespace,
+    query,
+    filter: { ...toMemoryFilter(request), ...(request.superseded === false && { superseded: false as const }) },
+    limit: request.top_k ?? DEFAULTS.topK,
+    minScore: getMinScore(request),
+    explain: request.explain,
+    asked: toAsked(core, request),
+  };
+  const { results: found, truncated, now } = await findResults(core, findRequest, core.maxAnswerBytes, stages);
+  if (request.track !== false) track(core, { namespace, keyId, of: findRequest.filter }, query, { found, now, stages });
+  const getExplanation = request.explain ? createExplainer(query) : undefined;
+  const results = found.map((result) => toResult(result, getExplanation));
+  return {
+    results: request.highlight ? await addHighlights(results, createHighlighter(query, core.thesaurus)) : results,
+    total: found.length,
+    ...(truncated && { truncated }),
+  };
+}
+
+function getMinScore({ min_score = 0, only_relevant }: RecallRequest): number {
+  return only_relevant ? Math.max(min_score, WEIGHTS.relevantScore) : min_score;
+}
+
+function toAsked({ clock, timezone }: Core, request: RecallRequest): QueryContext {
+  const now = request.asked_at === undefined ? clock.now() : toMs(request.asked_at, 'asked_at');
+  const zone = request.timezone === undefined ? timezone : findTimeZone(request.timezone);
+  if (zone !== undefined) return { now, zone };
+  throw invalidRequest([{ path: '/timezone', message: `timezone must ${TIME_ZONE_MUST}` }]);
+}
+
+function trimmedQuery(query: string): string {
+  const trimmed = query.trim();
+  const chars = [...trimmed].length;
+  if (chars >= 1 && chars <= LIMITS.queryChars) return trimmed;
+  const message = `query must be a string of 1 to ${LIMITS.queryChars} characters after trimming`;
+  throw invalidRequest([{ path: '/query', message }]);
+}
+
+function toResult({ memory, score, ranked }: SearchResult, getExplanation: Explain | undefined): RecallResult {
+  return {
+    id: memory.id,
+    content: memory.content,
+    score,
+    tags: memory.tags,
+    session_id: memory.sessionId,
+    ...toOwner(memory),
+    created_at: toTimestamp(memory.createdAt),
+    ...(memory.supersededBy !== null && { superseded_by: memory.supersededBy }),
+    ...(ranked && getExplanation && { explanation: getExplanation(memory.content, ranked) }),
+  };
+}
+
+/** Adds a highlight to each result. Yields to other work between results, since highlighting a long text takes time. */
+async function addHighlights(
+  results: readonly RecallResult[],
+  getHighlight: (content: string) => string,
+): Promise<RecallResult[]> {
+  const highlighted: RecallResult[] = [];
+  for (const result of results) {
+    highlighted.push({ ...result, highlight: getHighlight(result.content) });
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  return highlighted;
+}
+
+function createExplainer(query: string): Explain {
+  const getMatched = wordMatcher(query, LIMITS.matchedUnits);
+  return (content, { evidence, isInherited }) => ({
+    evidence,
+    ...(isInherited && { evidence_of_another: true }),
+    weights: WEIGHTS.evidence,
+    ...WEIGHTS.calibration,
+    matched: getMatched(content),
+  });
+}
+
+interface Recalled {
+  found: readonly SearchResult[];
+  now: number;
+  stages: Stages;
+}
+
+/** Queues one use of each returned memory for the access log, publishes the recall as an event, and logs the query. */
+function track(
+  core: Core,
+  { namespace, keyId, of }: { namespace: string; keyId: string | undefined; of: OwnerFilter },
+  query: string,
+  { found, now, stages }: Recalled,
+): void {
+  const memories = found.map(({ memory }) => memory);
+  core.accesses.note(
+    namespace,
+    memories.map(({ ordinal }) => ordinal),
+    now,
+  );
+  core.events.publishRecalled(namespace, memories, of);
+  core.telemetry.report({
+    level: 'info',
+    component: 'retrieval',
+    event: 'query_completed',
+    facts: { ...stages.facts(), results_count: found.length, namespace, key_id: keyId ?? null, query },
+  });
+}

@@ -1,0 +1,284 @@
+import {
+  type Check,
+  createCheck,
+  DEFAULTS,
+  formatCount,
+  invalidRequest,
+  isStorable,
+  LIMITS,
+  MemoryError,
+  type RedactedSecrets,
+  type StoreBatchRequest,
+  type StoreBatchResponse,
+  type StoreBatchResult,
+  type StoreFields,
+  type StoreOptions,
+  StoreRequest,
+  type StoreResponse,
+  withoutNullFields,
+} from '@memoryd/contract';
+import type { NewMemory, StoreOutcome } from '../ports/storage-memories.ts';
+import type { OverQuota } from '../ports/storage-namespaces.ts';
+import { CHUNK_CHARS, CHUNK_MEMORIES } from '../record-size.ts';
+import type { Core } from './core.ts';
+import { assertOwnerGiven } from './owner-request.ts';
+import { acceptRequest, type Redacted } from './redact.ts';
+import { toMs, toMsOrNull } from './time.ts';
+
+const checkOne = createCheck(StoreRequest, 'body');
+const checkBatchItem = createCheck(StoreRequest, 'memory');
+
+/** See `MemoryApi.store`. */
+export async function store(
+  core: Core,
+  namespace: string,
+  request: StoreRequest,
+  options: StoreOptions = {},
+): Promise<StoreResponse> {
+  const { request: accepted, redacted } = acceptStore(core, checkOne, request);
+  const key = getIdempotencyKey(options);
+  const memory = toNewMemory(core, namespace, accepted, core.arrivals.now());
+  if (key !== undefined) memory.idempotency = { key, digest: await requestDigest(accepted) };
+  const stored = await core.storage.store(memory);
+  if (stored.outcome === 'stored') {
+    core.events.publishMemories(namespace, 'stored', [memory]);
+    await core.embedding?.stored([{ ordinal: stored.ordinal, revision: 1, content: memory.content }]);
+  }
+  return toResponse(stored, memory, redacted);
+}
+
+/** See `acceptRequest`. */
+function acceptStore({ redactor }: Core, check: Check, request: StoreRequest): Redacted<StoreFields> {
+  const accepted = acceptRequest(redactor, check, request);
+  assertOwnerGiven(accepted.request as StoreFields);
+  return { ...accepted, request: withoutNullFields(StoreRequest, accepted.request) as StoreFields };
+}
+
+/** Returns the memory for a valid request. Throws INVALID_REQUEST for times outside the supported years. */
+function toNewMemory(core: Core, namespace: string, request: StoreFields, arrivedAt: number): NewMemory {
+  return {
+    namespace,
+    id: core.ids.next(),
+    content: request.content,
+    tags: [...new Set(request.tags ?? [])],
+    importance: request.importance ?? DEFAULTS.importance,
+    source: request.source ?? DEFAULTS.source,
+    sessionId: request.session_id ?? DEFAULTS.sessionId,
+    userId: request.user_id ?? '',
+    agentId: request.agent_id ?? '',
+    metadata: request.metadata ?? {},
+    ...(request.attachment !== undefined && { attachment: request.attachment }),
+    createdAt: request.created_at === undefined ? arrivedAt : toMs(request.created_at, 'created_at'),
+    storedAt: arrivedAt,
+    expiresAt: toMsOrNull(request.expires_at, 'expires_at'),
+    supersedes: request.supersedes ?? null,
+  };
+}
+
+/** Returns the response for a stored memory. Throws the error for a memory that was not stored. */
+function toResponse(stored: StoreOutcome, memory: NewMemory, redacted?: RedactedSecrets[]): StoreResponse {
+  switch (stored.outcome) {
+    case 'stored':
+      return { id: memory.id, status: 'stored', ...(redacted && { redacted }) };
+    case 'repeated':
+      return { id: stored.id, status: 'stored', ...(redacted && { redacted }) };
+    case 'conflict':
+      throw new MemoryError('CONFLICT', 'the idempotency key was already used with a different request; use a new key');
+    case 'over-quota':
+      throw quotaExceeded(stored);
+    case 'superseded-unknown':
+      throw new MemoryError('NOT_FOUND', 'supersedes must be the id of a memory of the same user and agent', {
+        details: [{ path: '/supersedes', message: 'supersedes must be the id of a memory of the same user and agent' }],
+      });
+  }
+}
+
+/** Creates the FORBIDDEN error, whose message names the quota and explains how to free space or raise the quota. */
+export function quotaExceeded({ holder, of, limit }: OverQuota): MemoryError {
+  const quota = of === 'memories' ? formatCount(limit, 'memory', 'memories') : `${formatCount(limit, 'byte')} of text`;
+  return new MemoryError(
+    'FORBIDDEN',
+    `the quota of the ${holder} (${quota}) would be exceeded: forget memories, or ask an operator to raise the quota ` +
+      `(memoryd ${holder === 'user' ? 'users quota USER' : 'namespaces quota NAME'} --${of} N)`,
+  );
+}
+
+/**
+ * Returns the idempotency key, if any. Throws INVALID_REQUEST for a key that is empty, too long or cannot be stored.
+ */
+function getIdempotencyKey({ idempotencyKey: key }: StoreOptions): string | undefined {
+  if (key === undefined) return undefined;
+  const length = [...key].length;
+  const isGoodLength = length >= 1 && length <= LIMITS.idempotencyKeyChars;
+  if (isGoodLength && isStorable(key)) return key;
+  const must = isGoodLength
+    ? 'not contain U+0000 or a lone surrogate'
+    : `be a string of 1 to ${LIMITS.idempotencyKeyChars} characters`;
+  throw invalidRequest([{ path: '/Idempotency-Key', message: `Idempotency-Key must ${must}` }]);
+}
+
+/** Returns the SHA-256 of a request in hexadecimal, independent of the order of object fields. */
+export async function requestDigest(request: unknown): Promise<string> {
+  const bytes = new TextEncoder().encode(JSON.stringify(request, sortFields));
+  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
+  return Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+function sortFields(_key: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** See `MemoryApi.storeBatch`. */
+export async function storeBatch(
+  core: Core,
+  namespace: string,
+  requests: StoreBatchRequest,
+  options: StoreOptions = {},
+): Promise<StoreBatchResponse> {
+  assertBatch(requests);
+  const batch: Batch = { namespace, key: getIdempotencyKey(options), arrivedAt: core.arrivals.now() };
+  const chunks: Promise<StoreBatchResult[]>[] = [];
+  for (const chunk of splitIntoChunks(requests)) {
+    chunks.push(storeChunk(core, batch, chunk));
+    // Prepares a chunk while the previous chunk is written.
+    await chunks.at(-2);
+  }
+  const results = (await Promise.all(chunks)).flat();
+  const failed = results.filter((result) => 'error' in result).length;
+  return { results, stored_count: results.length - failed, failed_count: failed };
+}
+
+// Checks the batch as a whole. The memories are checked one by one later, so that an invalid memory does not affect the
+// others.
+function assertBatch(requests: unknown): void {
+  if (Array.isArray(requests) && requests.length <= LIMITS.batchItems) return;
+  const message = `body must be an array of at most ${LIMITS.batchItems} memories to store`;
+  throw invalidRequest([{ path: '', message }]);
+}
+
+/**
+ * The values that all memories of a batch share. All memories have the same time of storing, and are stored in the
+ * order of the batch.
+ */
+interface Batch {
+  namespace: string;
+  key: string | undefined;
+  arrivedAt: number;
+}
+
+/** A part of a batch, and the index of its first memory. */
+interface Chunk {
+  start: number;
+  requests: StoreRequest[];
+}
+
+function* splitIntoChunks(requests: StoreBatchRequest): Iterable<Chunk> {
+  let chunk: Chunk = { start: 0, requests: [] };
+  let chars = 0;
+  for (const [place, request] of requests.entries()) {
+    chunk.requests.push(request);
+    // The request has not been checked yet and may be any value.
+    const { content, attachment } = (request ?? {}) as { content?: unknown; attachment?: unknown };
+    for (const text of [content, attachment]) if (typeof text === 'string') chars += text.length;
+    if (chunk.requests.length < CHUNK_MEMORIES && chars < CHUNK_CHARS) continue;
+    yield chunk;
+    chunk = { start: place + 1, requests: [] };
+    chars = 0;
+  }
+  if (chunk.requests.length > 0) yield chunk;
+}
+
+/** An accepted memory, and its redacted request. */
+interface AcceptedItem extends Redacted<StoreFields> {
+  memory: NewMemory;
+}
+
+/**
+ * Stores a part of a batch. A MemoryError of one memory becomes the result of that memory; a failure of the write
+ * becomes the result of all memories.
+ */
+async function storeChunk(core: Core, batch: Batch, { start, requests }: Chunk): Promise<StoreBatchResult[]> {
+  const { namespace, key } = batch;
+  const items = requests.map((request) => catchMemoryError(() => acceptItem(core, batch, request)));
+  if (key !== undefined) await addIdempotencyKeys(items, (i) => `${key}\n${start + i}`);
+  const stored = (await storeItems(core, namespace, items.filter(isAccepted))).values();
+  return items.map((item, i) => {
+    const outcome = isAccepted(item) ? (stored.next().value as StoreResponse | MemoryError) : item;
+    return outcome instanceof MemoryError ? toErrorResult(outcome, start + i) : outcome;
+  });
+}
+
+function isAccepted(item: AcceptedItem | MemoryError): item is AcceptedItem {
+  return !(item instanceof MemoryError);
+}
+
+function acceptItem(core: Core, { namespace, arrivedAt }: Batch, request: StoreRequest): AcceptedItem {
+  const accepted = acceptStore(core, checkBatchItem, request);
+  return { ...accepted, memory: toNewMemory(core, namespace, accepted.request, arrivedAt) };
+}
+
+// A key from a header contains no line break, so the keys of batch items cannot equal the key of a single store.
+async function addIdempotencyKeys(
+  items: (AcceptedItem | MemoryError)[],
+  getKey: (place: number) => string,
+): Promise<void> {
+  const additions = items.map(async (item, i) => {
+    if (isAccepted(item)) item.memory.idempotency = { key: getKey(i), digest: await requestDigest(item.request) };
+  });
+  await Promise.all(additions);
+}
+
+async function storeItems(
+  core: Core,
+  namespace: string,
+  accepted: AcceptedItem[],
+): Promise<(StoreResponse | MemoryError)[]> {
+  if (accepted.length === 0) return [];
+  const memories = accepted.map(({ memory }) => memory);
+  let outcomes: StoreOutcome[];
+  try {
+    const storing = core.storage.storeMany(memories);
+    core.embedding?.yieldTo(storing);
+    outcomes = await storing;
+  } catch (error) {
+    const failure = reportFailure(core, memories.length, error);
+    return memories.map(() => failure);
+  }
+  const stored = memories.flatMap((memory, i) => {
+    const outcome = outcomes[i];
+    if (outcome?.outcome !== 'stored') return [];
+    return [{ memory, pending: { ordinal: outcome.ordinal, revision: 1, content: memory.content } }];
+  });
+  core.events.publishMemories(
+    namespace,
+    'stored',
+    stored.map(({ memory }) => memory),
+  );
+  await core.embedding?.stored(stored.map(({ pending }) => pending));
+  return accepted.map(({ memory, redacted }, i) =>
+    catchMemoryError(() => toResponse(outcomes[i] as StoreOutcome, memory, redacted)),
+  );
+}
+
+function catchMemoryError<T>(make: () => T): T | MemoryError {
+  try {
+    return make();
+  } catch (error) {
+    if (error instanceof MemoryError) return error;
+    throw error;
+  }
+}
+
+function reportFailure(core: Core, memories: number, error: unknown): MemoryError {
+  const isExpected = error instanceof MemoryError;
+  const level = isExpected ? 'warn' : 'error';
+  core.telemetry.report({ level, component: 'storage', event: 'chunk_not_stored', facts: { memories }, error });
+  return isExpected ? error : new MemoryError('INTERNAL_ERROR', 'server error; see the server log', { cause: error });
+}
+
+/** Returns the error of one memory. The index in the batch is prefixed to the paths of its details. */
+function toErrorResult({ body }: MemoryError, place: number): StoreBatchResult {
+  const details = body.details?.map(({ path, message }) => ({ path: `/${place}${path}`, message }));
+  return { error: { ...body, ...(details && { details }) } };
+}

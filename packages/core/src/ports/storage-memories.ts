@@ -1,0 +1,311 @@
+import type { Metadata, NamespaceQuota, Tier, TierCounts } from '@memoryd/contract';
+import type { MemoryFilter, OwnedCount, Owner, OwnerFilter, RecalledMemory } from '@memoryd/search';
+import type { OverQuota, Quota } from './storage-namespaces.ts';
+
+/** A page of a list. `next` is the start of the following page, absent on the last page. `total` counts all pages. */
+export interface Page<Item, Place> {
+  items: Item[];
+  total: number;
+  next?: Place;
+}
+
+/**
+ * A request for the page after the position `after`, or for the first page without `after`. A page has at most `limit`
+ * items and `maxBytes` of JSON, but at least one item if any is left.
+ */
+export interface PageRequest<Place> {
+  limit: number;
+  maxBytes: number;
+  after?: Place;
+}
+
+/** A position in the order of (createdAt, ordinal). */
+export interface Position {
+  createdAt: number;
+  ordinal: number;
+}
+
+/** A memory to store. */
+export interface NewMemory extends Owner {
+  namespace: string;
+  id: string;
+  content: string;
+  tags: string[];
+  importance: number;
+  source: string;
+  sessionId: string;
+  metadata: Metadata;
+  attachment?: string;
+  createdAt: number;
+  storedAt: number;
+  expiresAt: number | null;
+  supersedes: string | null;
+  /** Set if the client may repeat the request: the client's idempotency key and a digest of the request. */
+  idempotency?: { key: string; digest: string };
+}
+
+/** `repeated`: the idempotency key was used before with the same digest; `id` is the memory that was stored then. */
+export type StoreOutcome =
+  | { outcome: 'stored'; ordinal: number }
+  | { outcome: 'repeated'; id: string }
+  | { outcome: 'conflict' }
+  | { outcome: 'superseded-unknown' }
+  | OverQuota;
+
+/**
+ * Changes to a memory. Absent fields stay unchanged. If the owner of the memory does not match `of`, the outcome is
+ * `unknown`.
+ */
+export interface MemoryChange {
+  namespace: string;
+  id: string;
+  at: number;
+  of?: OwnerFilter;
+  ifVersions?: number[];
+  content?: string;
+  importance?: number;
+  tags?: string[];
+  metadata?: Metadata;
+  expiresAt?: number | null;
+}
+
+/**
+ * `embedding`: true if new vectors of the memory are pending. `othersEmbedding`: true if new vectors are pending for a
+ * semantic memory that was distilled again because of the update.
+ */
+export type UpdateOutcome =
+  | { outcome: 'updated'; owner: Owner; ordinal: number; embedding: boolean; othersEmbedding: boolean }
+  | { outcome: 'unknown' }
+  | { outcome: 'stale' }
+  | OverQuota;
+
+/**
+ * State after forgetting. `purged`: true if no byte of the texts is left in the database. If false, SQLite purges the
+ * texts in the background once no read or copy blocks the purge, and PostgreSQL with its next vacuum. `embedding`: true
+ * if a semantic memory lost some of its sources and has a new text, whose vectors are pending.
+ */
+interface Forgetting {
+  purged: boolean;
+  embedding: boolean;
+}
+
+/**
+ * `alsoForgotten`: ids of the duplicates that had been merged into the forgotten memory, and of the semantic memories
+ * that were distilled only from forgotten memories. `remainingDuplicates`: if the forgotten memory had been merged into
+ * another memory, ids of the remaining memories with the same text.
+ */
+type ForgetOutcome =
+  | ({
+      outcome: 'forgotten';
+      owner: Owner;
+      ordinals: number[];
+      alsoForgotten: string[];
+      remainingDuplicates: string[];
+    } & Forgetting)
+  | { outcome: 'unknown' }
+  | { outcome: 'stale' };
+
+/**
+ * Selects the memories of a bulk forget: the memories that match all present conditions. At least one condition must be
+ * present.
+ */
+export interface ForgetSelection extends OwnerFilter {
+  sessionId?: string;
+  tag?: string;
+  source?: string;
+  metadata?: Record<string, string>;
+  createdBefore?: number;
+}
+
+/**
+ * Called after a bulk forget has deleted a batch of memories. `owned` has the number of deleted memories by owner. For
+ * `embedding`, see `Forgetting`.
+ */
+type OnForgotten = (gone: { owned: OwnedCount[]; embedding: boolean }) => void;
+
+/**
+ * A stored memory. A memory is live (recall can return it, and counts include it) unless it is merged, evicted or
+ * expired.
+ */
+export interface StoredMemory extends RecalledMemory {
+  importance: number;
+  source: string;
+  tier: Tier;
+  metadata: Metadata;
+  /** Only transcripts with attachments and exports read it. Absent also if the memory has none. */
+  attachment?: string;
+  storedAt: number;
+  expiresAt: number | null;
+  supersedes: string | null;
+  mergedInto: string | null;
+  accessCount: number;
+  accessedAt: number | null;
+  /** Increases with every write by a client. */
+  version: number;
+  /** Ids of the memories that a semantic memory was distilled from, in order of time. Empty in other tiers. */
+  derivedFrom: string[];
+}
+
+/**
+ * The current or an earlier text of a memory, and the period in which the text was current. `heldUntil` is null for the
+ * current text.
+ */
+export interface MemoryText {
+  /** Increases with every new text of the memory. */
+  revision: number;
+  content: string;
+  heldFrom: number;
+  heldUntil: number | null;
+}
+
+/**
+ * A number of uses to add to the use count of a memory, and the time of the last of these uses. A memory is used each
+ * time recall returns it.
+ */
+export interface MemoryAccess {
+  namespace: string;
+  ordinal: number;
+  count: number;
+  at: number;
+}
+
+/** A session of one user. `userId` is empty for a session without a user. */
+export interface SessionSummaryRow {
+  sessionId: string;
+  userId: string;
+  total: number;
+  firstAt: number;
+  lastAt: number;
+}
+
+/** A page position in the list of sessions, ordered by (sessionId, userId). */
+export type SessionPlace = Pick<SessionSummaryRow, 'sessionId' | 'userId'>;
+
+/** A user with stored memories, and the number of live memories by tier. */
+export interface UserRow {
+  userId: string;
+  counts: TierCounts;
+  /** Memories and bytes that clients stored and that have not been deleted. See `NamespaceUsage`. */
+  used: Quota;
+  quota: NamespaceQuota;
+  /**
+   * The last time at which a client stored a memory of the user, even if the memory was forgotten. An imported memory
+   * counts with its own storage time.
+   */
+  lastStoredAt: number;
+}
+
+/** Stores, updates, forgets and reads memories. */
+export interface MemoryStorage {
+  /**
+   * Stores a memory, unless the memory would exceed a quota. Concurrent writers cannot exceed a quota together. If the
+   * working tier is then more than three quarters full, the oldest working memories of the namespace are promoted.
+   */
+  store(memory: NewMemory): Promise<StoreOutcome>;
+  /**
+   * Stores memories in order, as `store` does, in one commit. Returns an outcome for each memory. If the call rejects,
+   * no memory was stored.
+   */
+  storeMany(memories: NewMemory[]): Promise<StoreOutcome[]>;
+  /**
+   * Updates a memory, which may be a merged duplicate, and adds a replaced text to the history. Duplicates that were
+   * merged into the updated memory stay merged, and expire with the memory. A merged duplicate becomes an independent
+   * memory if its text or metadata change. The quota counts the new text in addition to the earlier texts. If `at` is
+   * before the last change, because the clock was set back, the time of the last change is used instead.
+   */
+  update(change: MemoryChange): Promise<UpdateOutcome>;
+  /**
+   * Deletes a memory with its history, vectors and words, and purges its texts from the database; see `Forgetting`.
+   * Forgetting a memory also deletes the duplicates that were merged into the memory. Forgetting a merged duplicate
+   * deletes only this duplicate. A semantic memory that loses a source is distilled again from its remaining sources,
+   * unless a client wrote its text, and is deleted with its last source.
+   */
+  forget(
+    namespace: string,
+    id: string,
+    condition?: { ifVersions?: number[]; of?: OwnerFilter },
+  ): Promise<ForgetOutcome>;
+  /**
+   * Forgets all selected memories in batches. If the call rejects, the memories of committed batches stay forgotten,
+   * and their texts are purged.
+   *
+   * @param onForgotten called after each committed batch
+   */
+  forgetMany(
+    namespace: string,
+    selection: ForgetSelection,
+    onForgotten?: OnForgotten,
+  ): Promise<{ count: number } & Forgetting>;
+  /**
+   * Returns a memory, which may be a merged duplicate; undefined if the id is unknown, the memory was evicted or has
+   * expired, or its owner does not match `of`.
+   */
+  memory(namespace: string, id: string, now: number, of?: OwnerFilter): Promise<StoredMemory | undefined>;
+  /**
+   * Returns the texts of a memory, oldest first; undefined if `memory` would return undefined. Page positions are
+   * revisions.
+   */
+  history(
+    namespace: string,
+    id: string,
+    page: PageRequest<number>,
+    now: number,
+    of?: OwnerFilter,
+  ): Promise<Page<MemoryText, number> | undefined>;
+  /**
+   * Returns the text that a memory had at the time `at`; undefined if the memory was stored later or `memory` would
+   * return undefined.
+   */
+  textAt(namespace: string, id: string, at: number, now: number, of?: OwnerFilter): Promise<MemoryText | undefined>;
+  /** Returns live memories that match the filter, newest first. */
+  memories(
+    namespace: string,
+    filter: MemoryFilter,
+    page: PageRequest<Position>,
+    now: number,
+  ): Promise<Page<StoredMemory, Position>>;
+  /**
+   * Returns, for each moment, the number of live memories per tier that match the filter and were created at or before
+   * the moment (by `createdAt`).
+   */
+  growth(namespace: string, filter: MemoryFilter, moments: number[], now: number): Promise<TierCounts[]>;
+  /**
+   * Returns the memories of a session, oldest first. Includes merged duplicates and memories that were evicted because
+   * their tier was full.
+   *
+   * @param options `attachments`: true adds the attachments of the memories
+   */
+  session(
+    namespace: string,
+    sessionId: string,
+    page: PageRequest<Position>,
+    now: number,
+    of?: OwnerFilter,
+    options?: { attachments?: boolean },
+  ): Promise<Page<StoredMemory, Position>>;
+  /** Returns sessions with live memories that match the filter, ordered by session id and user id. */
+  sessions(
+    namespace: string,
+    filter: MemoryFilter,
+    page: PageRequest<SessionPlace>,
+    now: number,
+  ): Promise<Page<SessionSummaryRow, SessionPlace>>;
+  /** Returns the users that have memories, including users with only merged or evicted memories, ordered by id. */
+  users(
+    namespace: string,
+    page: Pick<PageRequest<string>, 'limit' | 'after'>,
+    now: number,
+  ): Promise<Page<UserRow, string>>;
+  /**
+   * Returns the live memories with these ordinals, in the order of `ordinals`. `supersededBy` ignores expired memories.
+   * `truncated`: true if memories at the end were left out because the JSON would exceed `maxBytes`.
+   */
+  read(
+    namespace: string,
+    ordinals: number[],
+    now: number,
+    maxBytes: number,
+  ): Promise<{ memories: RecalledMemory[]; truncated: boolean }>;
+  /** Adds uses to the use counts of memories, and updates the times of last use. */
+  recordAccess(accesses: MemoryAccess[]): Promise<void>;
+}

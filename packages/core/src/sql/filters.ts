@@ -1,0 +1,188 @@
+import type { MemoryFilter, OwnerFilter } from '@memoryd/search';
+import { filteredAttributes } from '@memoryd/search';
+import type { Promotion } from '../ports/storage-consolidation.ts';
+import { attributeKey } from './attributes.ts';
+import type { Dialect, Queries } from './queries.ts';
+import { join, raw, type Sql, sql } from './sql.ts';
+
+/** Returns a condition on `memory m`: in the namespace, visible at `now`, and matching the filter. */
+export function liveAndPassing(dialect: Dialect, namespace: string, filter: MemoryFilter, now: number): Sql {
+  const isVisible = raw(filter.idPart === undefined ? IN_TIER : 'm.evicted_at IS NULL');
+  const conditions = [matching(dialect, namespace, filter), isVisible, notExpired(now)];
+  if (filter.idPart !== undefined) conditions.push(hasIdPart(namespace, filter.idPart));
+  if (filter.superseded === false) conditions.push(raw('m.superseded_by IS NULL'));
+  return join(conditions, ' AND ');
+}
+
+/** Returns a condition on `memory m`: the id begins or ends with `part`. Scans the id index instead of the memories. */
+function hasIdPart(namespace: string, part: string): Sql {
+  return sql`m.ordinal IN (SELECT i.ordinal FROM memory i WHERE i.namespace = ${namespace} AND (
+    substr(i.id, 1, ${part.length}) = ${part} OR substr(i.id, length(i.id) - ${part.length - 1}) = ${part}))`;
+}
+
+/** The filter conditions that an index supports. */
+type Indexed = Pick<MemoryFilter, 'tags' | 'metadata' | 'tier' | 'sessionId' | 'source' | 'since' | 'until'> &
+  OwnerFilter;
+
+/** Returns a condition on `memory m`: in the namespace and matching the filter. */
+export function matching(dialect: Dialect, namespace: string, filter: Indexed): Sql {
+  const { tier, sessionId, source, since, until } = filter;
+  const attributes = filteredAttributes(filter);
+  // Looks up the users first, or else the attributes, because these filters are selective. Tier, source and time may
+  // match every memory of the namespace.
+  const beginsWithAttribute = attributes.length > 0 && !isOfUsers(filter);
+  const inNamespace = beginsWithAttribute ? dialect.unindexed(raw('m.namespace')) : raw('m.namespace');
+  const column = (name: string) => unlessOfUsers(dialect, filter, name);
+  const conditions = [sql`${inNamespace} = ${namespace}`, ...ofOwners(dialect, filter)];
+  if (sessionId !== undefined) conditions.push(sql`m.session_id = ${sessionId}`);
+  if (tier !== undefined) conditions.push(sql`${column('tier')} = ${tier}`);
+  if (source !== undefined) conditions.push(sql`${column('source')} = ${source}`);
+  if (since !== undefined) conditions.push(sql`${column('created_at')} >= ${since}`);
+  if (until !== undefined) conditions.push(sql`${column('created_at')} <= ${until}`);
+  for (const [name, value] of attributes) {
+    const held = holders(namespace, name, value);
+    conditions.push(
+      beginsWithAttribute ? sql`m.ordinal IN (${held})` : sql`EXISTS (${held} AND a.ordinal = m.ordinal)`,
+    );
+  }
+  return join(conditions, ' AND ');
+}
+
+/** Returns true if the filter names users and excludes memories without a user. */
+export function isOfUsers({ userIds }: OwnerFilter): boolean {
+  return userIds !== undefined && !userIds.includes('');
+}
+
+/**
+ * Returns a column of `memory m`. If the filter names users, the column is marked so that SQLite does not use an index
+ * on the column, because the user index is more selective.
+ */
+export function unlessOfUsers(dialect: Dialect, of: OwnerFilter, name: string): Sql {
+  const column = raw(`m.${name}`);
+  return isOfUsers(of) ? dialect.unindexed(column) : column;
+}
+
+/**
+ * Returns conditions on `memory m`: the user is in `userIds`, and the agent is in `agentIds`. An absent list adds no
+ * condition.
+ */
+function ofOwners(dialect: Dialect, of: OwnerFilter): Sql[] {
+  const { userIds, agentIds } = of;
+  return [
+    ...(userIds ? getIsOne(dialect, raw('m.user_id'), userIds) : []),
+    ...(agentIds ? getIsOne(dialect, unlessOfUsers(dialect, of, 'agent_id'), agentIds) : []),
+  ];
+}
+
+function getIsOne({ isIn }: Dialect, column: Sql, values: readonly string[]): Sql[] {
+  // Planners estimate a single value better than a list.
+  const isOne = values.length === 1 ? sql`${column} = ${values[0]}` : isIn(column, values);
+  // The partial indexes by owner contain only rows with a non-empty owner, so the query must repeat that condition.
+  return values.includes('') ? [isOne] : [isOne, sql`${column} <> ''`];
+}
+
+/**
+ * Returns a condition on `memory m`: the user is in `userIds`, and the agent is in `agentIds`. An absent list is no
+ * condition. Without lists, returns the SQL constant `true`, so that the result is always a complete SQL condition.
+ */
+export function isOfOwners(dialect: Dialect, of: OwnerFilter): Sql {
+  return join([raw('true'), ...ofOwners(dialect, of)], ' AND ');
+}
+
+/** Returns true if any memory of the namespace has a user or an agent. */
+export async function hasOwners(queries: Queries, namespace: string): Promise<boolean> {
+  const found = await queries.row(sql`
+    SELECT 1 FROM (
+      SELECT * FROM (SELECT 1 FROM memory m WHERE m.namespace = ${namespace} AND m.user_id <> '' LIMIT 1) AS of_user
+      UNION ALL
+      SELECT * FROM (SELECT 1 FROM memory m WHERE m.namespace = ${namespace} AND m.agent_id <> '' LIMIT 1) AS of_agent)
+      AS owned LIMIT 1`);
+  return found !== undefined;
+}
+
+/** Returns a query for the ordinals of the memories with an attribute value. */
+export function holders(namespace: string, name: string, value: string): Sql {
+  return sql`SELECT a.ordinal FROM attribute a
+    WHERE a.namespace = ${namespace} AND a.name = ${attributeKey(name)} AND a.value = ${attributeKey(value)}`;
+}
+
+/** Returns a condition on `memory m`: stored long enough ago to be promoted. See `Promotion`. */
+export function oldEnough(promotion: Promotion): Sql {
+  return sql`(m.stored_at <= ${promotion.promotedUntil} OR m.stored_at >= ${aheadFrom(promotion)})`;
+}
+
+/** Returns a condition on `memory m`: already promoted, or stored long enough ago to be promoted. */
+export function isPromoted(promotion: Promotion): Sql {
+  return sql`(m.tier <> 'working' OR ${oldEnough(promotion)})`;
+}
+
+/** Returns the columns of a `MemoryRow`, selected from `memory m` joined with `WITH_ACCESS`. */
+export function memoryColumns({ jsonArray }: Dialect): Sql {
+  return sql`m.ordinal, m.id, m.session_id, m.user_id, m.agent_id, m.source, m.tier, m.importance, m.created_at, m.stored_at, m.updated_at,
+    m.expires_at, m.supersedes, m.superseded_by, m.merged_into, m.version, m.tags, m.metadata, m.content,
+    coalesce(c.count, 0) AS access_count, c.last_at AS accessed_at,
+    CASE WHEN m.tier = 'semantic' THEN (
+      SELECT ${jsonArray(raw('s.id'), raw('s.created_at, s.ordinal'))} FROM memory_source l
+      CROSS JOIN memory s WHERE l.namespace = m.namespace AND l.semantic = m.ordinal
+        AND s.namespace = l.namespace AND s.ordinal = l.source)
+    ELSE '[]' END AS derived_from`;
+}
+
+/** The attachment of `memory m`; null if the memory has none. */
+export const ATTACHMENT = raw(`CASE WHEN m.attachment_bytes > 0 THEN (
+  SELECT a.attachment FROM memory_attachment a WHERE a.namespace = m.namespace AND a.ordinal = m.ordinal)
+  END AS attachment`);
+
+export const WITH_ACCESS = raw('LEFT JOIN memory_access c ON c.namespace = m.namespace AND c.ordinal = m.ordinal');
+export const MEMORY_TABLES = sql`memory m ${WITH_ACCESS}`;
+
+/**
+ * The columns that determine retention, selected from `memory m` joined with `WITH_ACCESS`. See `Retainable` in core.
+ */
+export const RETAINABLE_COLUMNS = raw(`m.importance, m.stored_at AS "storedAt", coalesce(c.count, 0) AS "accessCount",
+  c.last_at AS "accessedAt"`);
+
+export function notExpired(now: number): Sql {
+  return sql`(m.expires_at IS NULL OR m.expires_at > ${now})`;
+}
+
+/** Condition: in a tier, neither merged nor evicted. Expiry depends on the time and is checked separately. */
+export const IN_TIER = 'm.merged_into IS NULL AND m.evicted_at IS NULL';
+
+/** Condition: in the working tier. */
+export const WORKING = `m.tier = 'working' AND ${IN_TIER}`;
+
+/**
+ * Condition: an episodic memory can be a source of a semantic memory. Expiring memories are excluded, because the
+ * semantic memory would contain their words after their expiry. Superseded memories are excluded because they are
+ * outdated.
+ */
+export const DISTILLABLE = `m.expires_at IS NULL AND m.superseded_by IS NULL AND ${IN_TIER}`;
+
+/** Condition: mergeable. Memories that supersede others or are superseded are excluded to preserve these links. */
+export const MERGEABLE = `${IN_TIER} AND m.tier <> 'semantic' AND m.supersedes IS NULL AND m.superseded_by IS NULL`;
+
+/**
+ * Returns a condition: two rows of `memory` in the same session of a user are duplicates. The texts are compared by
+ * digest. Memories with different expiry, source or metadata are not duplicates, because after a merge a text could
+ * expire too early or be hidden from filters that match the text.
+ */
+export function areDuplicates(one: string, other: string): string {
+  return ['text_digest', 'agent_id', 'expires_at', 'source', 'metadata']
+    .map((column) => `${one}.${column} IS NOT DISTINCT FROM ${other}.${column}`)
+    .join(' AND ');
+}
+
+/**
+ * Window frame: all rows up to the second row before the current row. If the texts in the frame fit into a page, the
+ * previous row can be the last row of the page, and the current row shows that another page follows.
+ */
+export const BEFORE_THE_LAST = raw('ROWS BETWEEN UNBOUNDED PRECEDING AND 2 PRECEDING');
+
+/**
+ * Returns the earliest future storage time, in ms, with which a memory is promoted. Such a memory was stored before the
+ * clock was set back. See `Promotion`.
+ */
+export function aheadFrom({ promotedUntil, now }: Promotion): number {
+  return 2 * now - promotedUntil;
+}

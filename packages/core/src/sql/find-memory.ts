@@ -1,0 +1,155 @@
+import type { Metadata, Tier } from '@memoryd/contract';
+import type { Owner } from '@memoryd/search';
+import { belongsTo } from '@memoryd/search';
+import type { MemoryChange } from '../ports/storage-memories.ts';
+import { fromJson } from './corruption.ts';
+import type { MemoryAttributes } from './memory-rows.ts';
+import type { Queries } from './queries.ts';
+import { raw, type Sql, sql } from './sql.ts';
+
+/** A memory that a write changes, with its namespace and owner. */
+export interface FoundMemory extends Target, Owner {
+  namespace: string;
+}
+
+/**
+ * The fields needed to delete a memory, without the text, because the texts of many memories may be too large to load.
+ */
+export type Erasable = Omit<FoundMemory, 'content'>;
+
+const ERASABLE_COLUMNS =
+  raw(`m.namespace, m.user_id AS "userId", m.agent_id AS "agentId", m.session_id AS "sessionId", m.created_at AS "createdAt", m.ordinal, m.id, m.tier, m.version, m.revision,
+  m.distilled_revision AS "distilledRevision", m.expires_at AS "expiresAt", m.evicted_at AS "evictedAt",
+  m.merged_into AS "mergedInto", m.supersedes, m.tags, m.metadata`);
+
+const FOUND = sql`SELECT ${ERASABLE_COLUMNS}, m.content FROM memory m`;
+
+/** Returns a condition that matches a memory, and its survivor if the memory was merged. */
+export function selfOrSurvivor(namespace: string, id: string): Sql {
+  return sql`namespace = ${namespace}
+    AND id IN (${id}, (SELECT merged_into FROM memory WHERE namespace = ${namespace} AND id = ${id}))`;
+}
+
+export function findMemory(queries: Queries, namespace: string, id: string): Promise<FoundMemory | undefined> {
+  return queries.row<FoundMemory>(sql`${FOUND} WHERE m.namespace = ${namespace} AND m.id = ${id}`);
+}
+
+export function findByOrdinal(queries: Queries, namespace: string, ordinal: number): Promise<FoundMemory | undefined> {
+  return queries.row<FoundMemory>(sql`${FOUND} WHERE m.namespace = ${namespace} AND m.ordinal = ${ordinal}`);
+}
+
+/** Returns the ordinals of the duplicates that were merged into a memory. */
+export async function findHiddenDuplicates(queries: Queries, namespace: string, id: string): Promise<number[]> {
+  const hidden = await queries.rows<{ ordinal: number }>(
+    sql`SELECT ordinal FROM memory WHERE namespace = ${namespace} AND merged_into = ${id} ORDER BY ordinal`,
+  );
+  return hidden.map(({ ordinal }) => ordinal);
+}
+
+/** Returns the ids of the other memories in the group of a merged duplicate that have the same text, oldest first. */
+export async function findRemainingDuplicates(
+  queries: Queries,
+  { namespace, id, mergedInto }: Pick<FoundMemory, 'namespace' | 'id' | 'mergedInto'>,
+): Promise<string[]> {
+  if (mergedInto === null) return [];
+  const remaining = await queries.rows<{ id: string }>(sql`
+    SELECT m.id FROM memory m WHERE m.namespace = ${namespace} AND (m.id = ${mergedInto} OR m.merged_into = ${mergedInto})
+      AND m.id <> ${id} AND m.text_digest = (SELECT text_digest FROM memory WHERE namespace = ${namespace} AND id = ${id})
+    ORDER BY m.created_at, m.ordinal`);
+  return remaining.map((memory) => memory.id);
+}
+
+/** Returns the memories that exist among the given ordinals. */
+export function findErasable(queries: Queries, namespace: string, ordinals: readonly number[]): Promise<Erasable[]> {
+  return queries.rows<Erasable>(sql`
+    SELECT ${ERASABLE_COLUMNS} FROM memory m
+    WHERE ${queries.dialect.isMemory('m.ordinal', namespace, ordinals)}`);
+}
+
+/** Returns the memories, and the duplicates that were merged into them. Merged duplicates come last. */
+export async function findGroups(
+  queries: Queries,
+  namespace: string,
+  memories: readonly Pick<FoundMemory, 'id' | 'mergedInto'>[],
+): Promise<Erasable[]> {
+  const { isIn } = queries.dialect;
+  const visible = memories.filter(({ mergedInto }) => mergedInto === null).map(({ id }) => id);
+  const isNamed = isIn(raw('m.id'), [...new Set(memories.map(({ id }) => id))]);
+  const found = await queries.rows<Erasable>(sql`
+    SELECT ${ERASABLE_COLUMNS} FROM memory m WHERE m.namespace = ${namespace} AND ${isNamed}
+    UNION ALL
+    SELECT ${ERASABLE_COLUMNS} FROM memory m
+    WHERE m.namespace = ${namespace} AND ${isIn(raw('m.merged_into'), visible)} AND NOT (${isNamed})`);
+  return found.sort(
+    (one, other) => Number(one.mergedInto !== null) - Number(other.mergedInto !== null) || one.ordinal - other.ordinal,
+  );
+}
+
+/** Returns true if the memory is neither merged nor evicted. */
+export function isInTier({ mergedInto, evictedAt }: Pick<FoundMemory, 'mergedInto' | 'evictedAt'>): boolean {
+  return mergedInto === null && evictedAt === null;
+}
+
+export function toMemoryAttributes({ namespace, ordinal, tags, metadata }: Erasable): MemoryAttributes {
+  return {
+    namespace,
+    ordinal,
+    tags: fromJson<string[]>(tags, 'the tags of memory', ordinal),
+    metadata: fromJson<Metadata>(metadata, 'the metadata of memory', ordinal),
+  };
+}
+
+/** The fields that a write needs to check and change a memory. */
+export interface Target {
+  ordinal: number;
+  id: string;
+  sessionId: string | null;
+  createdAt: number;
+  tier: Tier;
+  version: number;
+  revision: number;
+  /** Revision of the last text that consolidation wrote; null if clients wrote all texts. */
+  distilledRevision: number | null;
+  expiresAt: number | null;
+  evictedAt: number | null;
+  mergedInto: string | null;
+  supersedes: string | null;
+  content: string;
+  tags: string;
+  metadata: string;
+}
+
+/** The effects of a change to a memory. */
+export interface UpdatePlan {
+  /** Undefined if the text does not change. */
+  newText: string | undefined;
+  newExpiry: boolean;
+  newMetadata: boolean;
+  /** True if a merged duplicate must be detached, because its text or metadata will differ from its group. */
+  leavesGroup: boolean;
+}
+
+/** Returns the effects of a change, or the reason why the change is rejected. */
+export function planUpdate(target: FoundMemory, change: MemoryChange): UpdatePlan | 'unknown' | 'stale' {
+  if (!belongsTo(target, change.of ?? {}) || isHidden(target, change.at)) return 'unknown';
+  if (!isCurrent(target, change.ifVersions)) return 'stale';
+  const newText = change.content !== target.content ? change.content : undefined;
+  const newExpiry = change.expiresAt !== undefined && change.expiresAt !== target.expiresAt;
+  const newMetadata = change.metadata !== undefined && JSON.stringify(change.metadata) !== target.metadata;
+  const leavesGroup = target.mergedInto !== null && (newText !== undefined || newMetadata);
+  return { newText, newExpiry, newMetadata, leavesGroup };
+}
+
+/** Returns true if one memory may supersede another. A memory can supersede at most one other memory. */
+export function canSupersede(superseding: Target, superseded: Target): boolean {
+  return superseding.ordinal !== superseded.ordinal && superseding.supersedes === null;
+}
+
+function isHidden(target: Target, now: number): boolean {
+  return target.evictedAt !== null || (target.expiresAt !== null && target.expiresAt <= now);
+}
+
+/** Returns true if the current version is in `versions`, or if no versions are given. */
+export function isCurrent(target: Target, versions: readonly number[] | undefined): boolean {
+  return versions === undefined || versions.includes(target.version);
+}

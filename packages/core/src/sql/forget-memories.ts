@@ -1,0 +1,276 @@
+import type { OwnedCount, Owner, OwnerFilter } from '@memoryd/search';
+import { belongsTo, groupByOwner } from '@memoryd/search';
+import type { ForgetSelection } from '../ports/storage-memories.ts';
+import { deleteKeys } from './api-keys.ts';
+import { getSupersededIds, indexAndQueue, recomputeSupersededBy } from './consolidation-queue.ts';
+import { countUsage, readUsage } from './counters.ts';
+import { isOfOwners, matching, unlessOfUsers } from './filters.ts';
+import {
+  type Erasable,
+  type FoundMemory,
+  findGroups,
+  findMemory,
+  findRemainingDuplicates,
+  isCurrent,
+  isInTier,
+  toMemoryAttributes,
+} from './find-memory.ts';
+import { countEntering, countLeaving, removeUsers, type TierMember } from './list-counters.ts';
+import { removeAttributes } from './memory-rows.ts';
+import type { Dialect, Queries, Transaction } from './queries.ts';
+import { forgetDistillingRules } from './requeue-passed-over.ts';
+import { decline, removeSources } from './semantic-sources.ts';
+import { raw, type Sql, sql } from './sql.ts';
+
+/**
+ * Maximum memories that one transaction of a bulk forget selects, so that other writers are not blocked for long. The
+ * duplicates of the memories, which are deleted too, do not count.
+ */
+const MAX_FORGOTTEN_AT_ONCE = 100;
+
+type Forgotten =
+  | {
+      outcome: 'forgotten';
+      owner: Owner;
+      ordinals: number[];
+      alsoForgotten: string[];
+      remainingDuplicates: string[];
+      embedding: boolean;
+    }
+  | { outcome: 'unknown' }
+  | { outcome: 'stale' };
+
+/** Forgets a memory. The transaction must hold the lock of the namespace. See `Storage.forget`. */
+export async function forget(
+  transaction: Transaction,
+  namespace: string,
+  id: string,
+  { ifVersions, of = {} }: { ifVersions?: number[]; of?: OwnerFilter } = {},
+): Promise<Forgotten> {
+  const target = await findMemory(transaction, namespace, id);
+  if (!target || !belongsTo(target, of)) return { outcome: 'unknown' };
+  if (!isCurrent(target, ifVersions)) return { outcome: 'stale' };
+  if (target.tier === 'semantic') await decline(transaction, namespace, target.ordinal);
+  const remainingDuplicates = await findRemainingDuplicates(transaction, target);
+  const { deleted, embedding } = await eraseGroups(transaction, namespace, [target]);
+  return {
+    outcome: 'forgotten',
+    owner: { userId: target.userId, agentId: target.agentId },
+    ordinals: deleted.map((memory) => memory.ordinal),
+    alsoForgotten: deleted.filter((memory) => memory.id !== id).map((memory) => memory.id),
+    remainingDuplicates,
+    embedding,
+  };
+}
+
+/**
+ * Deletes memories, the duplicates merged into these memories, and the semantic memories that have no other source.
+ *
+ * @param options see `removeSources`
+ * @returns all deleted memories; `embedding` is true if remaining semantic memories wait for new vectors
+ */
+export async function eraseGroups(
+  transaction: Transaction,
+  namespace: string,
+  memories: readonly Pick<FoundMemory, 'id' | 'mergedInto'>[],
+  options?: { keepOwnText: boolean },
+): Promise<{ deleted: Erasable[]; embedding: boolean }> {
+  const groups = await findGroups(transaction, namespace, memories);
+  const ordinals = groups.map((memory) => memory.ordinal);
+  const { emptied, embedding } = await removeSources(transaction, namespace, ordinals, options);
+  const deleted = [...groups, ...emptied];
+  await erase(transaction, namespace, deleted);
+  await transaction.recall.noteErased();
+  return { deleted, embedding };
+}
+
+/**
+ * Returns the highest ordinal in use, in PostgreSQL only of the namespace; 0 if there is none. All memories that the
+ * namespace stores later have higher ordinals.
+ */
+export async function lastOrdinal(queries: Queries, namespace: string): Promise<number> {
+  const last = await queries.row<{ ordinal: number | null }>(
+    sql`SELECT max(ordinal) AS ordinal FROM memory WHERE ${queries.dialect.countsWith(namespace)}`,
+  );
+  return last?.ordinal ?? 0;
+}
+
+/**
+ * Forgets one batch of the selected memories whose ordinal is at most `arrivedUntil`. See `eraseGroups`. Returns the
+ * number of deleted memories by owner.
+ */
+export async function forgetBatch(
+  transaction: Transaction,
+  namespace: string,
+  selection: ForgetSelection,
+  arrivedUntil: number,
+): Promise<{ owned: OwnedCount[]; embedding: boolean }> {
+  const batch = await transaction.rows<Pick<FoundMemory, 'id' | 'ordinal' | 'tier' | 'mergedInto'>>(sql`
+    SELECT m.id, m.ordinal, m.tier, m.merged_into AS "mergedInto" FROM memory m
+    WHERE ${selected(transaction.dialect, namespace, selection)} AND m.ordinal <= ${arrivedUntil}
+    LIMIT ${MAX_FORGOTTEN_AT_ONCE}`);
+  for (const { tier, ordinal } of batch) {
+    if (tier === 'semantic') await decline(transaction, namespace, ordinal);
+  }
+  const { deleted, embedding } = await eraseGroups(transaction, namespace, batch);
+  if (batch.length === 0 && isOfOwnersAlone(selection)) await deleteRemainingData(transaction, namespace, selection);
+  return { owned: countByOwner(deleted), embedding };
+}
+
+function isOfOwnersAlone({ userIds, agentIds, ...conditions }: ForgetSelection): boolean {
+  return Object.values(conditions).every((condition) => condition === undefined);
+}
+
+/**
+ * Deletes the remaining data of users and agents, once all their memories are deleted. Quotas of users stay, because
+ * forgetting memories must not remove a limit.
+ */
+async function deleteRemainingData(transaction: Transaction, namespace: string, of: OwnerFilter): Promise<void> {
+  for (const table of ['declined_group', 'idempotency_key']) {
+    await transaction.run(sql`
+      DELETE FROM ${raw(table)} AS m WHERE m.namespace = ${namespace} AND ${isOfOwners(transaction.dialect, of)}`);
+  }
+}
+
+function countByOwner(memories: readonly Owner[]): OwnedCount[] {
+  return groupByOwner(memories).map(([{ userId, agentId }, owned]) => ({ userId, agentId, count: owned.length }));
+}
+
+function selected(dialect: Dialect, namespace: string, selection: ForgetSelection): Sql {
+  const { tag, createdBefore, ...others } = selection;
+  if (Object.values(selection).every((condition) => condition === undefined)) {
+    throw new Error('a bulk forget needs at least one condition, such as tag or createdBefore');
+  }
+  const matches = matching(dialect, namespace, { ...others, ...(tag !== undefined && { tags: [tag] }) });
+  if (createdBefore === undefined) return matches;
+  return sql`${matches} AND ${unlessOfUsers(dialect, selection, 'created_at')} < ${createdBefore}`;
+}
+
+/** The tables with data of memories, each with the column that contains the ordinal of the memory. */
+const TABLES = [
+  ['memory_history', 'ordinal'],
+  ['memory_attachment', 'ordinal'],
+  ['memory_access', 'ordinal'],
+  ['consolidation_change', 'ordinal'],
+  ['memory_source', 'semantic'],
+  ['former_source', 'semantic'],
+  ['memory', 'ordinal'],
+] as const;
+
+/** Deletes memories and their dependent rows, but not the semantic memories distilled from them. */
+export async function erase(transaction: Transaction, namespace: string, memories: readonly Erasable[]): Promise<void> {
+  if (memories.length === 0) return;
+  const ordinals = memories.map((memory) => memory.ordinal);
+  const taken = await readUsage(transaction, namespace, ordinals);
+  await transaction.recall.remove(namespace, ordinals);
+  await removeAttributes(transaction, memories.map(toMemoryAttributes));
+  for (const [table, column] of TABLES) {
+    await transaction.run(sql`
+      DELETE FROM ${raw(table)} WHERE ${transaction.dialect.isMemory(column, namespace, ordinals)}`);
+  }
+  const deleted = memories.map(({ id }) => id);
+  await relinkSuperseding(transaction, namespace, memories);
+  await recomputeSupersededBy(transaction, namespace, await getSupersededIds(transaction, namespace, deleted));
+  await countLeaving(transaction, memories.filter(isInTier));
+  await countUsage(
+    transaction,
+    taken.map(({ userId, memories, bytes }) => ({ namespace, userId, memories: -memories, bytes: -bytes })),
+  );
+  await removeUsers(transaction, memories);
+}
+
+// If a deleted memory was superseded, links its successor to the memory that the deleted memory superseded or was
+// merged into.
+async function relinkSuperseding(
+  transaction: Transaction,
+  namespace: string,
+  deleted: readonly Pick<Erasable, 'id' | 'supersedes' | 'mergedInto'>[],
+): Promise<void> {
+  const supersededByDeleted = new Map(deleted.map(({ id, supersedes, mergedInto }) => [id, supersedes ?? mergedInto]));
+  const superseding = await transaction.rows<{ id: string; supersedes: string }>(sql`
+    SELECT id, supersedes FROM memory
+    WHERE namespace = ${namespace} AND ${transaction.dialect.isIn(raw('supersedes'), [...supersededByDeleted.keys()])}`);
+  for (const { id, supersedes } of superseding) {
+    let at: string | null | undefined = supersedes;
+    for (let steps = 0; at && supersededByDeleted.has(at); steps++)
+      at = steps < deleted.length ? supersededByDeleted.get(at) : null;
+    const passedTo = at === undefined || at === id ? null : at;
+    await transaction.run(
+      sql`UPDATE memory SET supersedes = ${passedTo} WHERE namespace = ${namespace} AND id = ${id}`,
+    );
+  }
+}
+
+type MergedDuplicate = TierMember & Pick<FoundMemory, 'ordinal' | 'createdAt' | 'mergedInto' | 'evictedAt'>;
+
+/**
+ * Turns a merged duplicate into a separate memory. Indexes the duplicate unless it is evicted. Memories that supersede
+ * the duplicate no longer supersede its former survivor.
+ */
+export async function detachDuplicate(transaction: Transaction, duplicate: MergedDuplicate): Promise<void> {
+  const { namespace, ordinal, mergedInto, evictedAt } = duplicate;
+  const freed = await transaction.row<{ supersededBy: string | null }>(sql`
+    UPDATE memory SET merged_into = NULL WHERE namespace = ${namespace} AND ordinal = ${ordinal}
+    RETURNING superseded_by AS "supersededBy"`);
+  if (freed?.supersededBy != null && mergedInto !== null)
+    await recomputeSupersededBy(transaction, namespace, [mergedInto]);
+  if (evictedAt !== null) return;
+  await countEntering(transaction, [duplicate]);
+  await indexAndQueue(transaction, namespace, ordinal);
+}
+
+/** Maximum memories that one transaction of `eraseBatch` selects, so that other writers are not blocked for long. */
+const MAX_DELETED_AT_ONCE = 100;
+
+/**
+ * Deletes one batch of the memories of a namespace whose ordinal is at most `arrivedUntil`, with their duplicates.
+ * Returns the number of deleted memories.
+ */
+export async function eraseBatch(transaction: Transaction, namespace: string, arrivedUntil: number): Promise<number> {
+  // Deletes semantic memories first, because deleting a source would distill its semantic memory again.
+  const semantic = await getFirst(
+    transaction,
+    namespace,
+    sql`
+    SELECT DISTINCT m.ordinal FROM memory m CROSS JOIN memory_source l
+    WHERE m.namespace = ${namespace} AND m.tier = 'semantic' AND m.ordinal <= ${arrivedUntil}
+      AND l.namespace = m.namespace AND l.semantic = m.ordinal`,
+  );
+  const batch =
+    semantic.length > 0
+      ? semantic
+      : await getFirst(
+          transaction,
+          namespace,
+          sql`
+          SELECT ordinal FROM memory WHERE namespace = ${namespace} AND ordinal <= ${arrivedUntil}`,
+        );
+  return (await eraseGroups(transaction, namespace, batch)).deleted.length;
+}
+
+function getFirst(transaction: Transaction, namespace: string, ordinals: Sql) {
+  return transaction.rows<Pick<FoundMemory, 'id' | 'mergedInto'>>(sql`
+    SELECT m.id, m.merged_into AS "mergedInto" FROM (${ordinals} LIMIT ${MAX_DELETED_AT_ONCE}) AS first
+    CROSS JOIN memory m WHERE m.namespace = ${namespace} AND m.ordinal = first.ordinal`);
+}
+
+const NAMESPACE_TABLES = ['consolidation_run', 'idempotency_key', 'declined_group', 'quota'];
+const COUNTERS = ['tier_count', 'session_count', 'usage'];
+
+/** Deletes the remaining data of a namespace. Counters stay if memories were stored during the deletion. */
+export async function dropNamespace(transaction: Transaction, namespace: string): Promise<void> {
+  await deleteKeys(transaction, namespace);
+  await transaction.run(sql`
+    DELETE FROM consolidation_change
+    WHERE namespace = ${namespace} AND run IN (SELECT no FROM consolidation_run WHERE namespace = ${namespace})`);
+  for (const table of NAMESPACE_TABLES) {
+    await transaction.run(sql`DELETE FROM ${raw(table)} WHERE namespace = ${namespace}`);
+  }
+  for (const table of COUNTERS) {
+    await transaction.run(sql`
+      DELETE FROM ${raw(table)}
+      WHERE namespace = ${namespace} AND NOT EXISTS (SELECT 1 FROM memory WHERE namespace = ${namespace})`);
+  }
+  await forgetDistillingRules(transaction, namespace);
+  await transaction.recall.noteErased();
+}

@@ -1,0 +1,126 @@
+import type { Tier, TierCounts } from '@memoryd/contract';
+import type { MemoryFilter, OwnerFilter } from '@memoryd/search';
+import { isOpen } from '@memoryd/search';
+import type { Page, PageRequest, Position, StoredMemory } from '../ports/storage-memories.ts';
+import {
+  ATTACHMENT,
+  BEFORE_THE_LAST,
+  isOfOwners,
+  liveAndPassing,
+  MEMORY_TABLES,
+  memoryColumns,
+  notExpired,
+  unlessOfUsers,
+  WITH_ACCESS,
+} from './filters.ts';
+import { type MemoryRow, takeMemories, textBytes, toMemory } from './memory-row.ts';
+import { count, type Queries } from './queries.ts';
+import { join, raw, type Sql, sql } from './sql.ts';
+import { countLive, noCounts } from './usage.ts';
+
+/** See `Storage.memory`. */
+export async function memory(
+  queries: Queries,
+  namespace: string,
+  id: string,
+  now: number,
+  of: OwnerFilter = {},
+): Promise<StoredMemory | undefined> {
+  const row = await queries.row<MemoryRow>(sql`
+    SELECT ${memoryColumns(queries.dialect)} FROM ${MEMORY_TABLES}
+    WHERE m.namespace = ${namespace} AND m.id = ${id} AND m.evicted_at IS NULL AND ${notExpired(now)}
+      AND ${isOfOwners(queries.dialect, of)}`);
+  return row && toMemory(row);
+}
+
+/** See `Storage.memories`. Must run in a snapshot. */
+export async function memories(
+  queries: Queries,
+  namespace: string,
+  filter: MemoryFilter,
+  page: PageRequest<Position>,
+  now: number,
+): Promise<Page<StoredMemory, Position>> {
+  const passing = liveAndPassing(queries.dialect, namespace, filter, now);
+  const rows = await readPage(queries, passing, page, filter, 'newest first');
+  return takeMemories(rows, page, await countPassing(queries, namespace, filter, now), { getPlace: toPosition });
+}
+
+/** See `Storage.growth`. */
+export async function growth(
+  queries: Queries,
+  namespace: string,
+  filter: MemoryFilter,
+  moments: readonly number[],
+  now: number,
+): Promise<TierCounts[]> {
+  const columns = moments.map((at, i) => sql`count(*) FILTER (WHERE m.created_at <= ${at}) AS ${raw(`"${i}"`)}`);
+  const rows = await queries.rows<{ tier: Tier } & Record<number, number>>(sql`
+    SELECT m.tier, ${join(columns, ', ')} FROM memory m
+    WHERE ${liveAndPassing(queries.dialect, namespace, filter, now)} GROUP BY m.tier`);
+  return moments.map((_, i) => {
+    const counts = noCounts();
+    for (const row of rows) counts[`${row.tier}_count`] = row[i] ?? 0;
+    return counts;
+  });
+}
+
+/** See `Storage.session`. Must run in a snapshot. */
+export async function session(
+  queries: Queries,
+  namespace: string,
+  sessionId: string,
+  page: PageRequest<Position>,
+  now: number,
+  of: OwnerFilter = {},
+  { attachments = false }: { attachments?: boolean } = {},
+): Promise<Page<StoredMemory, Position>> {
+  // Includes evicted memories until they are deleted: eviction removes a memory from recall, not from transcripts.
+  const inTranscript = sql`m.namespace = ${namespace} AND m.session_id = ${sessionId} AND ${notExpired(now)}
+    AND ${isOfOwners(queries.dialect, of)}`;
+  const total = await count(queries, sql`memory m WHERE ${inTranscript}`);
+  const rows = await readPage(queries, inTranscript, page, of, 'oldest first', attachments);
+  return takeMemories(rows, page, total, { getPlace: toPosition, getBytes: textBytes });
+}
+
+async function countPassing(queries: Queries, namespace: string, filter: MemoryFilter, now: number): Promise<number> {
+  if (isOpen(filter)) return countLive(queries, namespace, now);
+  return count(queries, sql`memory m WHERE ${liveAndPassing(queries.dialect, namespace, filter, now)}`);
+}
+
+function toPosition({ createdAt, ordinal }: StoredMemory): Position {
+  return { createdAt, ordinal };
+}
+
+/**
+ * Reads the memories that meet a condition on `memory m`, ordered by (createdAt, ordinal), after a position. Reads at
+ * most one row more than the page limit, and only as much text as the page can hold, because the texts of ten thousand
+ * memories could exhaust the memory of the process.
+ */
+function readPage(
+  { dialect, rows }: Queries,
+  condition: Sql,
+  { limit, maxBytes, after }: PageRequest<Position>,
+  of: OwnerFilter,
+  direction: 'oldest first' | 'newest first',
+  attachments = false,
+): Promise<MemoryRow[]> {
+  const order = raw(direction === 'oldest first' ? 'ASC' : 'DESC');
+  const beyond = raw(direction === 'oldest first' ? '>' : '<');
+  const createdAt = unlessOfUsers(dialect, of, 'created_at');
+  const place = after
+    ? sql`AND (${createdAt}, m.ordinal) ${beyond} (CAST(${after.createdAt} AS bigint), CAST(${after.ordinal} AS bigint))`
+    : raw('');
+  const bytes = raw(`octet_length(m.content)${attachments ? ' + m.attachment_bytes' : ''}`);
+  return rows<MemoryRow>(sql`
+    WITH page AS MATERIALIZED (
+        SELECT m.namespace, m.ordinal, m.created_at, ${bytes} AS bytes FROM memory m
+        WHERE ${condition} ${place}
+        ORDER BY ${createdAt} ${order}, m.ordinal ${order} LIMIT ${limit + 1}),
+      sized AS (
+        SELECT *, sum(bytes) OVER (ORDER BY created_at ${order}, ordinal ${order} ${BEFORE_THE_LAST}) AS before FROM page)
+    SELECT ${memoryColumns(dialect)}${attachments ? sql`, ${ATTACHMENT}` : raw('')}
+    FROM sized CROSS JOIN memory m ${WITH_ACCESS}
+    WHERE m.namespace = sized.namespace AND m.ordinal = sized.ordinal AND coalesce(sized.before, 0) <= ${maxBytes}
+    ORDER BY m.created_at ${order}, m.ordinal ${order}`);
+}

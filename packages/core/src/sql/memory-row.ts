@@ -1,0 +1,211 @@
+import type { Metadata, Tier } from '@memoryd/contract';
+import type { RecalledMemory } from '@memoryd/search';
+import type { MemoryText, Page, PageRequest, StoredMemory } from '../ports/storage-memories.ts';
+import { asText, fromJson } from './corruption.ts';
+
+/** A selected row with the public fields of a memory. `tags`, `metadata` and `derived_from` are JSON. */
+export interface MemoryRow {
+  ordinal: number;
+  id: string;
+  session_id: string | null;
+  user_id: string;
+  agent_id: string;
+  source: string;
+  tier: Tier;
+  importance: number;
+  created_at: number;
+  stored_at: number;
+  updated_at: number;
+  expires_at: number | null;
+  supersedes: string | null;
+  superseded_by: string | null;
+  merged_into: string | null;
+  version: number;
+  tags: string;
+  metadata: string;
+  content: string;
+  /** Selected only by queries that read attachments. */
+  attachment?: string | null;
+  access_count: number;
+  accessed_at: number | null;
+  derived_from: string;
+}
+
+/**
+ * A selected row with the fields of a recalled memory. `is_correction_expired` is true if the superseding memory has
+ * expired, and null if there is no superseding memory.
+ */
+export type ResultRow = Pick<
+  MemoryRow,
+  | 'ordinal'
+  | 'id'
+  | 'content'
+  | 'tags'
+  | 'session_id'
+  | 'user_id'
+  | 'agent_id'
+  | 'created_at'
+  | 'updated_at'
+  | 'superseded_by'
+> & { is_correction_expired: boolean | number | null };
+
+/** The columns of `ResultRow` in `memory m`, without `is_correction_expired`. */
+export const RESULT_COLUMNS =
+  'm.ordinal, m.id, m.content, m.tags, m.session_id, m.user_id, m.agent_id, m.created_at, m.updated_at, m.superseded_by';
+
+/** Converts a row to a recalled memory. Omits a superseding memory that has expired, because clients cannot read it. */
+function toRecalledMemory(row: ResultRow): RecalledMemory {
+  return {
+    ordinal: row.ordinal,
+    id: row.id,
+    content: asText(row),
+    tags: fromJson<string[]>(row.tags, 'the tags of memory', row.id),
+    sessionId: row.session_id,
+    userId: row.user_id,
+    agentId: row.agent_id,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    supersededBy: row.is_correction_expired ? null : row.superseded_by,
+  };
+}
+
+export function toMemory(row: MemoryRow): StoredMemory {
+  return {
+    ordinal: row.ordinal,
+    id: row.id,
+    content: asText(row),
+    tags: fromJson<string[]>(row.tags, 'the tags of memory', row.id),
+    importance: row.importance,
+    source: row.source,
+    sessionId: row.session_id,
+    userId: row.user_id,
+    agentId: row.agent_id,
+    tier: row.tier,
+    metadata: fromJson<Metadata>(row.metadata, 'the metadata of memory', row.id),
+    ...(row.attachment != null && { attachment: row.attachment }),
+    createdAt: row.created_at,
+    storedAt: row.stored_at,
+    updatedAt: row.updated_at,
+    expiresAt: row.expires_at,
+    supersedes: row.supersedes,
+    supersededBy: row.superseded_by,
+    mergedInto: row.merged_into,
+    accessCount: row.access_count,
+    accessedAt: row.accessed_at,
+    version: row.version,
+    derivedFrom: fromJson<string[]>(row.derived_from, 'the sources of memory', row.id),
+  };
+}
+
+/**
+ * Upper bound for the JSON bytes of all fields of a memory, including field names, except text, tags, metadata and
+ * sources.
+ */
+const FIXED_FIELDS_BYTES = 1024;
+
+/**
+ * Converts rows in order, as many as fit into `maxBytes` of JSON, but at least one row. `truncated` is true if rows are
+ * left over.
+ */
+export function readResults(
+  rows: Iterable<ResultRow>,
+  maxBytes: number,
+): { memories: RecalledMemory[]; truncated: boolean } {
+  const memories: RecalledMemory[] = [];
+  let bytes = 0;
+  for (const row of rows) {
+    bytes += textBytes(row);
+    if (memories.length > 0 && bytes > maxBytes) return { memories, truncated: true };
+    memories.push(toRecalledMemory(row));
+  }
+  return { memories, truncated: false };
+}
+
+/** Returns an upper bound for the JSON bytes of a memory. */
+function jsonBytes(row: MemoryRow): number {
+  return textBytes(row) + Buffer.byteLength(row.metadata) + row.derived_from.length;
+}
+
+/**
+ * Returns an upper bound for the JSON bytes of a memory without metadata and sources, which recall and transcripts
+ * omit.
+ */
+export function textBytes({ content, tags, attachment }: Pick<MemoryRow, 'content' | 'tags' | 'attachment'>): number {
+  const texts = [content, attachment ?? ''].reduce((sum, text) => sum + Buffer.byteLength(JSON.stringify(text)), 0);
+  return texts + Buffer.byteLength(tags) + FIXED_FIELDS_BYTES;
+}
+
+/**
+ * Functions that convert a row to an item, return the maximum JSON bytes of a row, and return the page position of an
+ * item.
+ */
+interface Paging<Row, Item, Place> {
+  toItem(row: Row): Item;
+  getBytes(row: Row): number;
+  getPlace(item: Item): Place;
+}
+
+/**
+ * Fills a page up to its item limit or byte size.
+ *
+ * @param rows at most one row more than the limit; the extra row shows that another page follows
+ */
+export function takePage<Row, Item, Place>(
+  rows: Iterable<Row>,
+  request: PageRequest<Place>,
+  total: number,
+  { toItem, getBytes, getPlace }: Paging<Row, Item, Place>,
+): Page<Item, Place> {
+  const items: Item[] = [];
+  let bytes = 0;
+  for (const row of rows) {
+    bytes += getBytes(row);
+    const last = items.at(-1);
+    if (last && (items.length === request.limit || bytes > request.maxBytes)) {
+      return { items, total, next: getPlace(last) };
+    }
+    items.push(toItem(row));
+  }
+  return { items, total };
+}
+
+/**
+ * Fills a page of memories.
+ *
+ * @param getBytes returns an upper bound for the JSON bytes of a memory; by default, of all fields
+ */
+export function takeMemories<Place>(
+  rows: Iterable<MemoryRow>,
+  request: PageRequest<Place>,
+  total: number,
+  { getPlace, getBytes = jsonBytes }: { getPlace(memory: StoredMemory): Place; getBytes?(row: MemoryRow): number },
+): Page<StoredMemory, Place> {
+  return takePage(rows, request, total, { toItem: toMemory, getBytes, getPlace });
+}
+
+/** A selected row with a current or earlier text of a memory. */
+export type TextRow = Omit<MemoryText, 'heldFrom'>;
+
+/**
+ * Fills a page of the texts of a memory. A text is valid from the time when the previous text was replaced. A page
+ * position is a revision.
+ *
+ * @param heldFrom time from which the first text of the page was valid
+ */
+export function takeTexts(
+  rows: Iterable<TextRow>,
+  request: PageRequest<number>,
+  total: number,
+  heldFrom: number,
+): Page<MemoryText, number> {
+  let from = heldFrom;
+  return takePage(rows, request, total, {
+    toItem: (row) => {
+      const text = { ...row, heldFrom: from };
+      from = row.heldUntil ?? from;
+      return text;
+    },
+    getBytes: ({ content }) => Buffer.byteLength(JSON.stringify(content)),
+    getPlace: ({ revision }) => revision,
+  });
+}

@@ -1,0 +1,147 @@
+import type { Tier } from '@memoryd/contract';
+import type { Recallable } from '@memoryd/search';
+import { raw, type Sql, sql } from './sql.ts';
+
+/**
+ * Runs statements on a database. Rows are objects keyed by column name. Integers are returned as numbers, because all
+ * are below 2^53. A condition in a SELECT list is a boolean on PostgreSQL, and 0 or 1 on SQLite.
+ */
+export interface Queries {
+  readonly dialect: Dialect;
+  rows<Row>(statement: Sql): Promise<Row[]>;
+  row<Row>(statement: Sql): Promise<Row | undefined>;
+  /** Returns the number of changed rows. */
+  run(statement: Sql): Promise<number>;
+  /** Inserts any number of rows. `onConflict` is appended after the values. */
+  insert<Column extends string>(
+    table: string,
+    columns: Readonly<Record<Column, ColumnType>>,
+    rows: readonly Readonly<Record<NoInfer<Column>, unknown>>[],
+    onConflict?: Sql,
+  ): Promise<void>;
+  /** Inserts the rows whose key does not exist yet, and returns them. */
+  insertMissing<Column extends string>(
+    table: string,
+    columns: Readonly<Record<Column, ColumnType>>,
+    rows: readonly Readonly<Record<NoInfer<Column>, unknown>>[],
+  ): Promise<Record<Column, unknown>[]>;
+}
+
+/** The SQL type of a value. A `bytea` value is a Buffer. */
+export type ColumnType = 'integer' | 'bigint' | 'double precision' | 'boolean' | 'text' | 'bytea';
+
+/** Returns the number of rows. `rows` is the part of the statement after FROM. */
+export async function count(queries: Queries, rows: Sql): Promise<number> {
+  const counted = await queries.row<{ count: number }>(sql`SELECT count(*) AS count FROM ${rows}`);
+  return counted?.count ?? 0;
+}
+
+/** Queries inside a write transaction. */
+export interface Transaction extends Queries {
+  readonly recall: RecallWriter;
+  /** Returns ascending ordinals for new memories. Ordinals are never reused. */
+  nextOrdinals(count: number): Promise<number[]>;
+}
+
+/** The fields of a stored memory from which its index entry is built. */
+export interface RecallEntry extends Recallable {
+  ordinal: number;
+  tier: Tier;
+  /** See `NewRow`. */
+  entry?: Uint8Array;
+}
+
+/** Writes the index entries that recall searches. */
+export interface RecallWriter {
+  /**
+   * Indexes newly stored memories: terms immediately, vectors once they are embedded.
+   *
+   * @param vectors `waited for` if a client waits for the vectors. In a shared database, the vectors are then computed
+   * by the process that stored the memories
+   */
+  enterNew(memories: readonly RecallEntry[], vectors: 'waited for' | 'not waited for'): Promise<void>;
+  /** Indexes the current text of a stored memory, such as after an update or an undo. */
+  enter(namespace: string, ordinal: number): Promise<void>;
+  /**
+   * Updates the index entry of a memory, except the vectors, after a change of fields other than the text. No effect if
+   * the memory has no index entry.
+   */
+  relabel(namespace: string, ordinal: number): Promise<void>;
+  /**
+   * Removes the index entries of memories, and removes the memories from the queues for consolidation and embedding.
+   */
+  remove(namespace: string, ordinals: readonly number[]): Promise<void>;
+  /** Requests a purge of the bytes of deleted texts. */
+  noteErased(): Promise<void>;
+}
+
+/** The parts of statements that PostgreSQL and SQLite write differently. */
+export interface Dialect {
+  /** Returns a condition: the value of the column is one of `values`. */
+  isIn(column: Sql, values: readonly string[]): Sql;
+  /**
+   * Returns a condition: the column contains one of the ordinals. The table of the column must have a column
+   * `namespace`.
+   */
+  isMemory(
+    column: 'ordinal' | 'm.ordinal' | 'source' | 'semantic',
+    namespace: string,
+    ordinals: readonly number[],
+  ): Sql;
+  /** Returns a table of records with typed columns. The row order is undefined. */
+  records(
+    name: string,
+    columns: Readonly<Record<string, 'integer' | 'bigint' | 'text'>>,
+    values: readonly object[],
+  ): Sql;
+  /** Returns a table of `values` with the columns `ordinal` and `place`. Places start at 1. */
+  ordinals(name: string, values: readonly number[]): Sql;
+  /**
+   * Returns a join of `memory` under an alias, looked up by key for each preceding row. The join order is forced,
+   * because neither planner has the table statistics to choose it. The caller may append ` AND …`.
+   *
+   * @param index the SQLite index of the key columns; omitted if they are the primary key
+   */
+  joinMemory(name: string, key: Readonly<Record<string, Sql>>, index?: string): Sql;
+  /** Returns a hint to append to a table name, so that SQLite, which has no table statistics, uses this index. */
+  indexedBy(index: string): Sql;
+  /**
+   * Returns a column expression that SQLite cannot look up in an index, so that SQLite uses the index of another
+   * condition.
+   */
+  unindexed(column: Sql): Sql;
+  /** The functions for the least and the greatest of two or more non-null values. */
+  readonly least: Sql;
+  readonly greatest: Sql;
+  /** The columns of the primary key of a table with one row per memory, as a conflict target. */
+  readonly memoryKey: Sql;
+  /**
+   * The slot of the row that every counted user and session has. On PostgreSQL, no connection adds to this slot, so an
+   * insert that only checks for the row never waits for another connection's count.
+   */
+  readonly firstSlot: number;
+  /** Returns a field of a JSON column, as text. */
+  jsonField(column: Sql, field: string): Sql;
+  /**
+   * Returns a condition for reading the maximum ordinal from the primary key of `memory`: limits the query to the
+   * namespace in PostgreSQL, where the key is (namespace, ordinal); always true in SQLite, where the key is the
+   * ordinal.
+   */
+  countsWith(namespace: string): Sql;
+  /**
+   * Query suffix that locks the rows, and skips rows locked by other transactions. Empty in SQLite, which has one
+   * writer.
+   */
+  readonly skipLocked: Sql;
+  /** Query suffix that locks the rows against changes until the transaction ends. Empty in SQLite. */
+  readonly forShare: Sql;
+  /** Returns the ordered values of an expression as JSON array text; `[]` if there are no rows. */
+  jsonArray(value: Sql, order: Sql): Sql;
+  /** Returns key and value expressions as JSON object text; `{}` if there are no rows. */
+  jsonObject(key: Sql, value: Sql): Sql;
+}
+
+/** Returns the namespace column of the table that contains `column`. */
+export function namespaceBeside(column: string): Sql {
+  return raw(column.startsWith('m.') ? 'm.namespace' : 'namespace');
+}

@@ -1,0 +1,3 @@
+/** Databases for tests in other packages. Requires vitest and a server. */
+
+export { type DatabaseServer, TEST_CONNECTIONS, usePostgres } from './database.fixture.ts';

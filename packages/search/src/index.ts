@@ -1,0 +1,116 @@
+export {
+  AGENT_LABEL,
+  filteredAttributes,
+  getAttributes,
+  SESSION_LABEL,
+  SOURCE_LABEL,
+  SPEAKER_LABEL,
+  USER_LABEL,
+} from './candidates/attributes.ts';
+export {
+  type CandidateRows,
+  collectCandidates,
+  combineMatches,
+  MAX_PER_TEXT,
+  MAX_SUCCESSORS,
+  type Matches,
+  NEIGHBOR_DISTANCE,
+  type RowRelations,
+} from './candidates/candidate-rows.ts';
+export {
+  canonicalText,
+  firstEqual,
+  labelDigest,
+  namespaceDigest,
+  termDigest,
+  textDigest,
+} from './candidates/digests.ts';
+export { rankFound } from './candidates/rank-results.ts';
+export {
+  areTooMany,
+  getQuerySynonyms,
+  getQueryWordKinds,
+  getRarestWords,
+  getWords,
+  parseQueryWords,
+  type Recallable,
+} from './candidates/recall-words.ts';
+export type {
+  QueryVector,
+  RankedSearchRequest,
+  RecalledMemory,
+  SearchRequest,
+  SearchResult,
+  SearchResults,
+  SearchStorage,
+} from './candidates/search.ts';
+export { isOpen, type MemoryFilter } from './filter.ts';
+export {
+  type Digest,
+  entriesIn,
+  getModel,
+  getOrdinal,
+  getTerms,
+  getTrailingVectors,
+  getVectors,
+  hasVectors,
+  haveEqualContents,
+  isWhole,
+  MODEL_OFFSET,
+  numbered,
+  packEntry,
+  withVectors,
+} from './index/entry.ts';
+export { IndexFullError } from './index/exchange.ts';
+export { IndexQuery, IndexQueryWords } from './index/index-query.ts';
+export { dotInt8, type Int8Vector, toFloats, toInt8 } from './index/int8.ts';
+export { Nearness } from './index/nearness.ts';
+export {
+  type Description,
+  type IndexedModel,
+  MAX_DIMENSIONS,
+  type MemoryState,
+  RecallIndex,
+  type Scope,
+} from './index/recall-index.ts';
+export { areIntactStates, packStates } from './index/token-states.ts';
+export {
+  belongsTo,
+  groupByOwner,
+  haveSameOwner,
+  isLimited,
+  type OwnedCount,
+  type Owner,
+  type OwnerFilter,
+} from './owner.ts';
+export { type QueryContext, readQueryIntent } from './ranking/asked-date.ts';
+export { DAMPING, getWordShares, wordWeights } from './ranking/bm25.ts';
+export {
+  dateMatch,
+  getSpeakerTerms,
+  getSynonyms,
+  getWordKinds,
+  type Thesaurus,
+  weighed,
+  withoutAsides,
+} from './ranking/query-terms.ts';
+export { rankOrdinals } from './ranking/rank.ts';
+export type { QueryPeriod, Ranked } from './ranking/ranking.ts';
+export { getRetention, type Retainable, WHOLE_RETENTION } from './ranking/retention.ts';
+export { NO_ROW, NO_SESSION, type QueryWordKinds, type Signals } from './ranking/signals.ts';
+export { findTimeZone } from './ranking/time-zone.ts';
+export { WEIGHTS } from './ranking/weights.ts';
+export { english } from './synonyms/table.ts';
+export {
+  ANALYZER_VERSION,
+  isEnglish,
+  queryWords,
+  readQuery,
+  visitMatches,
+  wordMatcher,
+  wordSequence,
+} from './text/analyze.ts';
+export { cutAround, type Part, SentenceStarts } from './text/excerpt.ts';
+export { copyString, fold } from './text/fold.ts';
+export { getGraphemes, getSentences } from './text/segments.ts';
+export { getLabel, NO_SPEAKER, readTraits } from './text/traits.ts';

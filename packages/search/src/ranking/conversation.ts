@@ -1,0 +1,166 @@
+import { NO_SPEAKER } from '../text/traits.ts';
+import { NO_ROW, NO_SESSION, type Signals } from './signals.ts';
+import { WEIGHTS } from './weights.ts';
+
+/**
+ * Returns 1 for each row that is part of a conversation, else 0. A row is part of a conversation if it has a session. A
+ * row without a session is part of a conversation if the row has a speaker, and most pool rows with a speaker but no
+ * session are turns. Otherwise the text before a colon is probably a title, such as that of a paper.
+ */
+export function getConversationRows(signals: Signals): Uint8Array {
+  const { sessions, speakers } = signals;
+  const hasTurns = isMostlyTurns(signals);
+  const isInConversation = new Uint8Array(sessions.length);
+  for (let row = 0; row < isInConversation.length; row += 1) {
+    if (sessions[row] !== NO_SESSION || (hasTurns && speakers[row] !== NO_SPEAKER)) isInConversation[row] = 1;
+  }
+  return isInConversation;
+}
+
+function isMostlyTurns(signals: Signals): boolean {
+  const { pool, sessions, speakers } = signals;
+  let named = 0;
+  let turns = 0;
+  for (let row = 0; row < pool; row += 1) {
+    if (sessions[row] !== NO_SESSION || speakers[row] === NO_SPEAKER) continue;
+    named += 1;
+    if (isTurn(signals, row)) turns += 1;
+  }
+  return 2 * turns > named;
+}
+
+/** Whether a row is a turn: of the row and its two neighbors, two have the same speaker and one has another. */
+function isTurn({ previous, next, speakers }: Signals, row: number): boolean {
+  const [before, after] = [previous[row] as number, next[row] as number];
+  if (before === NO_ROW || after === NO_ROW) return false;
+  return new Set([speakers[before], speakers[row], speakers[after]]).size === 2;
+}
+
+/**
+ * Converts the cosine between the query and the nearest part of a memory to a nearness from 0 to 1. NaN means an
+ * unknown cosine, for which an average is returned.
+ */
+export function getMeaning(cosine: number): number {
+  return Number.isNaN(cosine) ? WEIGHTS.unknownCosine : Math.min(1, Math.max(0, cosine));
+}
+
+/** Returns how much nearer than usual the tokens of a memory are to those of the query; 0 if unknown (NaN). */
+export function getTokens(nearness: number | undefined): number {
+  return nearness === undefined || Number.isNaN(nearness) ? 0 : nearness - WEIGHTS.usualNearness;
+}
+
+/**
+ * The matches of rows: `words` at r * wordCount + w (see `getWordMatches`), and `likenesses` by row, the weighted sum of
+ * vector and token nearness.
+ */
+export interface Matches {
+  wordCount: number;
+  words: Float64Array;
+  likenesses: Float64Array;
+}
+
+/** Returns the relevance of each row without its context: the sum of its word matches and its likeness. */
+export function getRelevances({ wordCount, words, likenesses }: Matches): Float64Array {
+  const own = new Float64Array(likenesses.length);
+  for (let row = 0, at = 0; row < likenesses.length; row += 1) {
+    let relevance = likenesses[row] as number;
+    for (let word = 0; word < wordCount; word += 1, at += 1) relevance += words[at] as number;
+    own[row] = relevance;
+  }
+  return own;
+}
+
+/**
+ * The combined match of several memories: the best match of each word, and the best likeness, among the memories. An
+ * answer in a conversation is often spread over several turns, none of which contains all words of the question.
+ */
+export class Passage {
+  readonly #matches: Matches;
+  readonly #words: Float64Array;
+  #likeness = 0;
+
+  constructor(matches: Matches) {
+    this.#matches = matches;
+    this.#words = new Float64Array(matches.wordCount);
+  }
+
+  add(row: number): void {
+    const { wordCount, words, likenesses } = this.#matches;
+    for (let word = 0, at = row * wordCount; word < wordCount; word += 1, at += 1) {
+      this.#words[word] = Math.max(this.#words[word] as number, words[at] as number);
+    }
+    this.#likeness = Math.max(this.#likeness, likenesses[row] as number);
+  }
+
+  relevance(): number {
+    let relevance = this.#likeness;
+    for (const match of this.#words) relevance += match;
+    return relevance;
+  }
+
+  /** Returns the relevance that the passage would have with one more row. */
+  relevanceWith(row: number): number {
+    const { wordCount, words, likenesses } = this.#matches;
+    let relevance = Math.max(this.#likeness, likenesses[row] as number);
+    for (let word = 0, at = row * wordCount; word < wordCount; word += 1, at += 1) {
+      relevance += Math.max(this.#words[word] as number, words[at] as number);
+    }
+    return relevance;
+  }
+
+  /** Removes all memories. */
+  clear(): void {
+    this.#words.fill(0);
+    this.#likeness = 0;
+  }
+}
+
+/** Maximum distance, in turns, between a memory and the context that its passage includes. */
+export const MAX_PASSAGE_DISTANCE = 4;
+
+/**
+ * Returns the relevance of a row together with surrounding rows: direct matches, which are rows before `found`, and the
+ * direct neighbors of direct matches. All other surrounding rows are left out, since a few rows almost always contain
+ * some word of a query.
+ *
+ * @param passage is cleared and reused, which saves an allocation per row
+ */
+export function getPassageRelevance(passage: Passage, signals: Signals, row: number): number {
+  passage.clear();
+  passage.add(row);
+  addDirection(passage, signals, signals.previous, row);
+  addDirection(passage, signals, signals.next, row);
+  return passage.relevance();
+}
+
+function addDirection(passage: Passage, signals: Signals, step: Int32Array, row: number): void {
+  let at = step[row] as number;
+  for (let distance = 1; distance <= MAX_PASSAGE_DISTANCE && at !== NO_ROW; distance += 1) {
+    if (isFoundOrNeighbor(signals, at)) passage.add(at);
+    at = step[at] as number;
+  }
+}
+
+function isFoundOrNeighbor(signals: Signals, row: number): boolean {
+  return isFound(signals, row) || isFound(signals, signals.previous[row]) || isFound(signals, signals.next[row]);
+}
+
+function isFound({ found }: Signals, row = NO_ROW): boolean {
+  return row !== NO_ROW && row < found;
+}
+
+/**
+ * Returns the combined match of the pool rows of each session, by session number. Sessions that only the tail contains
+ * are left out.
+ */
+export function getSessionPassages(matches: Matches, { pool, sessions }: Signals): Map<number, Passage> {
+  const passages = new Map<number, Passage>();
+  for (let row = 0; row < pool; row += 1) {
+    const session = sessions[row] as number;
+    if (session === NO_SESSION) continue;
+    let passage = passages.get(session);
+    if (!passage) passages.set(session, (passage = new Passage(matches)));
+    passage.add(row);
+  }
+  return passages;
+}

@@ -1,0 +1,221 @@
+import { MARKS, NO_SPEAKER } from '../text/traits.ts';
+import { getGainWithout, getWordMatches, getWordShares } from './bm25.ts';
+import {
+  getConversationRows,
+  getMeaning,
+  getPassageRelevance,
+  getRelevances,
+  getSessionPassages,
+  getTokens,
+  type Matches,
+  Passage,
+} from './conversation.ts';
+import { getDateMatch, getMentionMatch } from './query-terms.ts';
+import type { QueryIntent, QueryPeriod } from './ranking.ts';
+import { RETENTION_STEPS } from './retention.ts';
+import { createColumns, type EvidenceColumns, getCrowd, getDistilledRows, getRepeats, getSums } from './scores.ts';
+import { NO_ROW, type Signals } from './signals.ts';
+import { WEIGHTS } from './weights.ts';
+
+/**
+ * Returns the evidence for each candidate row. For a memory outside conversations, `neighbor` and `passage` are the
+ * memory's own relevance. If no pool row is in the same session, `session` equals `passage`.
+ */
+export function getEvidence(signals: Signals, intent: QueryIntent = {}): EvidenceColumns {
+  const isInConversation = getConversationRows(signals);
+  const shares = getWordShares(signals);
+  const factors = getFactors(intent);
+  const matches = getMatches(signals, { shares, factors, date: intent.date }, isInConversation);
+  const own = getRelevances(matches);
+  const sessions = getSessionPassages(matches, signals);
+  const wishes = getRelevantMarks(intent);
+  const distilled = getDistilledRows(signals);
+  const rarity = getRarity(signals, wishes, distilled);
+  const passages = new Passage(matches);
+  const evidence = createColumns(signals.candidateCount);
+  for (let row = 0; row < signals.candidateCount; row += 1) {
+    const relevance = own[row] as number;
+    evidence.words[row] = relevance - (matches.likenesses[row] as number);
+    evidence.meaning[row] = factors.meaning * getMeaning(signals.cosines[row] as number);
+    evidence.tokens[row] = factors.tokens * getTokens(signals.nearnesses[row]);
+    evidence.neighbor[row] = isInConversation[row] ? getBetterNeighbor(signals, own, row) : relevance;
+    evidence.passage[row] = isInConversation[row] ? getPassageRelevance(passages, signals, row) : relevance;
+    evidence.session[row] =
+      sessions.get(signals.sessions[row] as number)?.relevanceWith(row) ?? (evidence.passage[row] as number);
+    evidence.reply[row] = isInConversation[row] ? getReply(signals, own, row) : 0;
+    evidence.date[row] = intent.date ? getMentionMatch(intent.date, signals.createdAts[row] as number) : 0;
+    evidence.wish[row] = hasMark(signals, row, wishes) ? rarity * relevance : 0;
+    evidence.question[row] = getQuestion(signals, row);
+    evidence.brevity[row] = getBrevity(signals.lengths[row] as number);
+    evidence.length[row] = getLength(signals.lengths[row] as number);
+    evidence.age[row] = getAge(signals, row);
+    evidence.retention[row] = Math.round((signals.retentions[row] as number) * RETENTION_STEPS) / RETENTION_STEPS;
+  }
+  evidence.missing.fill(getMissing(signals, shares));
+  const sums = getSums(evidence);
+  evidence.repeat = getRepeats(sums, signals, distilled);
+  evidence.crowd.fill(getCrowd(sums, evidence.repeat, signals, distilled));
+  return evidence;
+}
+
+// An instruction applies to any question, a preference only to a question for advice; neither applies to a question
+// about the past.
+function getRelevantMarks({ looksBack, asksAdvice }: QueryIntent): number {
+  if (looksBack) return 0;
+  return asksAdvice ? MARKS.instruction | MARKS.preference : MARKS.instruction;
+}
+
+/**
+ * Returns a factor from 1 to 0 that decreases with the share of pool rows that have any of these marks; 1 if at most
+ * one row has such a mark. Semantic memories with sources among the candidates are excluded, since they repeat their
+ * sources.
+ */
+function getRarity(signals: Signals, marks: number, distilled: ReadonlySet<number>): number {
+  let marked = 0;
+  let rows = 0;
+  for (let row = 0; row < signals.pool; row += 1) {
+    if (distilled.has(row)) continue;
+    rows += 1;
+    if (hasMark(signals, row, marks)) marked += 1;
+  }
+  return marked <= 1 ? 1 : Math.max(0, 1 - (WEIGHTS.wish.rare * (marked - 1)) / rows);
+}
+
+/**
+ * Returns the total share of the query's names and numbers that occur in no memory and are not the speaker of any row
+ * in the pool.
+ */
+function getMissing({ pool, named, documentFrequencies, speaks }: Signals, shares: Float64Array): number {
+  let missing = 0;
+  for (const [word, share] of shares.entries()) {
+    if (named[word] !== 1 || documentFrequencies[word] !== 0) continue;
+    let row = 0;
+    while (row < pool && speaks[row * shares.length + word] !== 1) row += 1;
+    if (row === pool) missing += share;
+  }
+  return missing;
+}
+
+/** Factors for the evidence of words, vectors and tokens. */
+interface Factors {
+  words: number;
+  meaning: number;
+  tokens: number;
+}
+
+function getFactors({ asksAdvice, looksBack }: QueryIntent): Factors {
+  return asksAdvice && !looksBack ? WEIGHTS.advice : { words: 1, meaning: 1, tokens: 1 };
+}
+
+function getMatches(
+  signals: Signals,
+  { shares, factors, date }: { shares: Float64Array; factors: Factors; date: QueryPeriod | undefined },
+  isInConversation: Uint8Array,
+): Matches {
+  const words = getWordMatches(signals).map((match) => factors.words * match);
+  addSpeakers(signals, shares, words, isInConversation);
+  if (date) addDate(signals, shares, words, date);
+  removePersons(signals, words, date ? new Uint8Array(isInConversation.length) : isInConversation);
+  return {
+    wordCount: shares.length,
+    words,
+    likenesses: new Float64Array(signals.cosines).map((cosine, row) => {
+      const { meaning, tokens } = WEIGHTS.evidence;
+      // Used for pool rows only: the nearness of a context row is known only if a request with a higher limit makes the
+      // row a candidate, and scores must not depend on the limit.
+      const nearness = row < signals.pool ? signals.nearnesses[row] : undefined;
+      return meaning * factors.meaning * getMeaning(cosine) + tokens * factors.tokens * getTokens(nearness);
+    }),
+  };
+}
+
+// The speaker is a separate field: the name occurs once before the text, regardless of the length of the text. Outside
+// conversations, the text before a colon is the beginning of a title.
+function addSpeakers(
+  { speaks }: Signals,
+  shares: Float64Array,
+  words: Float64Array,
+  isInConversation: Uint8Array,
+): void {
+  for (let at = speaks.indexOf(1); at >= 0; at = speaks.indexOf(1, at + 1)) {
+    if (!isInConversation[Math.floor(at / shares.length)]) continue;
+    words[at] = Math.max(words[at] as number, WEIGHTS.speaker * (shares[at % shares.length] as number));
+  }
+}
+
+// A memory of the requested date matches the words that name the date, regardless of its text.
+function addDate({ createdAts, dated }: Signals, shares: Float64Array, words: Float64Array, date: QueryPeriod): void {
+  for (let row = 0; row < createdAts.length; row += 1) {
+    const share = getDateMatch(date, createdAts[row] as number);
+    if (share === 0) continue;
+    for (let word = 0, at = row * shares.length; word < shares.length; word += 1, at += 1) {
+      if (dated[word]) words[at] = Math.max(words[at] as number, share * WEIGHTS.dated * (shares[word] as number));
+    }
+  }
+}
+
+// Outside conversations, words such as "my" do not distinguish memories, even if few notes of one person contain them.
+// The same applies to a question about a date, such as "What did I do yesterday?". The other query words then make up
+// the whole match.
+function removePersons(signals: Signals, words: Float64Array, keepsPersons: Uint8Array): void {
+  const { persons } = signals;
+  if (!persons.includes(1)) return;
+  const gain = getGainWithout(signals, persons);
+  for (let row = 0, at = 0; row < keepsPersons.length; row += 1) {
+    for (let word = 0; word < persons.length; word += 1, at += 1) {
+      if (!keepsPersons[row]) words[at] = persons[word] ? 0 : (words[at] as number) * gain;
+    }
+  }
+}
+
+function getBetterNeighbor({ previous, next }: Signals, own: Float64Array, row: number): number {
+  return Math.max(getValue(own, previous[row]), getValue(own, next[row]));
+}
+
+function getReply(signals: Signals, own: Float64Array, row: number): number {
+  const { previous, speakers, lengths } = signals;
+  const before = previous[row] as number;
+  if (before === NO_ROW || !hasMark(signals, before, MARKS.question)) return 0;
+  // If speakers are unknown, another person may have answered.
+  if (speakers[before] === speakers[row] && speakers[row] !== NO_SPEAKER) return 0;
+  const { longestQuestion, longReply } = WEIGHTS.reply;
+  const questionRelevance = (own[before] as number) * getDecreasing(lengths[before] as number, longestQuestion);
+  return questionRelevance * Math.min(1, longReply / ((lengths[row] as number) + 1));
+}
+
+function getQuestion(signals: Signals, row: number): number {
+  return hasMark(signals, row, MARKS.question)
+    ? getDecreasing(signals.lengths[row] as number, WEIGHTS.question.longest)
+    : 0;
+}
+
+function hasMark({ marks }: Signals, row: number, any: number): boolean {
+  return ((marks[row] as number) & any) !== 0;
+}
+
+function getLength(length: number): number {
+  const { above, max } = WEIGHTS.length;
+  return Math.max(0, Math.log((Math.min(length, max) + 1) / above));
+}
+
+const DAY_MS = 86_400_000;
+const YEAR_DAYS = 365.25;
+
+// In whole days, so that scores do not depend on the time of day.
+function getAge({ now, createdAts }: Signals, row: number): number {
+  const days = Math.floor((now - (createdAts[row] as number)) / DAY_MS);
+  return Math.log1p(Math.max(0, days) / YEAR_DAYS);
+}
+
+function getBrevity(length: number): number {
+  return Math.max(0, Math.log(WEIGHTS.brevity.below / (length + 1)));
+}
+
+/** Returns a value that decreases linearly from 1 at 0 to 0 at `end`. */
+function getDecreasing(value: number, end: number): number {
+  return Math.max(0, 1 - value / end);
+}
+
+function getValue(values: Float64Array, row: number | undefined): number {
+  return row === undefined || row === NO_ROW ? 0 : (values[row] as number);
+}

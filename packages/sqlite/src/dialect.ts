@@ -1,0 +1,193 @@
+import {
+  type Dialect,
+  join,
+  namespaceBeside,
+  type Queries,
+  type RecallWriter,
+  raw,
+  type Sql,
+  sql,
+  type Transaction,
+} from '@memoryd/core';
+import type Sqlite from 'better-sqlite3';
+import { type Connection, statement as prepared } from './connection.ts';
+import { assertMayWriteFile } from './migrate.ts';
+import { requestPurge } from './page-gaps.ts';
+import { addEntry, enterNew, relabel, removeEntry } from './recall-entry.ts';
+
+/** `Queries` on a SQLite connection. Statements run synchronously, before the promise is returned. */
+export interface FileQueries extends Queries {
+  readonly connection: Connection;
+}
+
+export function toQueries(connection: Connection): FileQueries {
+  return {
+    connection,
+    dialect: SQLITE,
+    rows: async <Row>(statement: Sql) => prepare(connection, statement).all(...toParameters(statement)) as Row[],
+    row: async <Row>(statement: Sql) =>
+      prepare(connection, statement).get(...toParameters(statement)) as Row | undefined,
+    run: async (statement) => prepare(connection, statement).run(...toParameters(statement)).changes,
+    async insert(table, columns, rows, onConflict = raw('')) {
+      const names = Object.keys(columns) as (keyof typeof columns)[];
+      const values = names.map(() => '?').join(', ');
+      const text = `INSERT INTO ${table} (${names.join(', ')}) VALUES (${values}) ${onConflict.parts.join('?')}`;
+      const insert = prepared(connection, text);
+      for (const row of rows) insert.run(...names.map((name) => row[name]), ...onConflict.values);
+    },
+    async insertMissing(table, columns, rows) {
+      const names = Object.keys(columns) as (keyof typeof columns)[];
+      const values = names.map(() => '?').join(', ');
+      const insert = prepared(
+        connection,
+        `INSERT INTO ${table} (${names.join(', ')}) VALUES (${values}) ${IF_MISSING}`,
+      );
+      return rows.filter((row) => insert.run(...names.map((name) => row[name])).changes > 0);
+    },
+  };
+}
+
+const IF_MISSING = 'ON CONFLICT DO NOTHING';
+
+function prepare(connection: Connection, { parts }: Sql): Sqlite.Statement<unknown[]> {
+  return prepared(connection, parts.join('?'));
+}
+
+function toParameters({ values }: Sql): unknown[] {
+  return values.map((value) => (typeof value === 'boolean' ? Number(value) : value));
+}
+
+/** Runs reads in one snapshot of the file. */
+export async function snapshot<T>(connection: Connection, read: (queries: FileQueries) => Promise<T>): Promise<T> {
+  prepared(connection, 'BEGIN').run();
+  try {
+    return await read(toQueries(connection));
+  } finally {
+    // SQLite rejects a commit after reading a corrupted page, even if nothing was written.
+    if (connection.inTransaction) prepared(connection, 'ROLLBACK').run();
+  }
+}
+
+/** A write transaction on a file. */
+export interface FileTransaction extends FileQueries, Transaction {}
+
+/** Extends the queries of an open transaction with the operations of a write transaction. */
+export function toTransaction(queries: FileQueries): FileTransaction {
+  return {
+    ...queries,
+    recall: createRecallWriter(queries),
+    async nextOrdinals(count) {
+      const last = await queries.row<{ seq: number }>(sql`SELECT seq FROM sqlite_sequence WHERE name = 'memory'`);
+      return Array.from({ length: count }, (_, i) => (last?.seq ?? 0) + 1 + i);
+    },
+  };
+}
+
+/** Runs work in a write transaction, and rolls back if the work throws. */
+export async function transaction<T>(
+  connection: Connection,
+  work: (transaction: FileTransaction) => Promise<T>,
+): Promise<T> {
+  const queries = toQueries(connection);
+  prepared(connection, 'BEGIN IMMEDIATE').run();
+  try {
+    assertMayWriteFile(connection);
+    const result = await work(toTransaction(queries));
+    prepared(connection, 'COMMIT').run();
+    return result;
+  } catch (error) {
+    if (connection.inTransaction) prepared(connection, 'ROLLBACK').run();
+    throw error;
+  }
+}
+
+/**
+ * Runs work in a savepoint, and rolls back to the savepoint if the work throws. If SQLite has already rolled back the
+ * whole transaction, only rethrows.
+ */
+export async function savepoint<T>({ connection }: FileQueries, work: () => Promise<T>): Promise<T> {
+  prepared(connection, 'SAVEPOINT work').run();
+  try {
+    const result = await work();
+    prepared(connection, 'RELEASE work').run();
+    return result;
+  } catch (error) {
+    if (connection.inTransaction) {
+      prepared(connection, 'ROLLBACK TO work').run();
+      prepared(connection, 'RELEASE work').run();
+    }
+    throw error;
+  }
+}
+
+const SQLITE: Dialect = {
+  isIn: (column, values) => sql`${column} ${oneOf(values)}`,
+  // The `+` prevents SQLite from using an index on the first condition, which would scan the whole namespace.
+  isMemory: (column, namespace, ordinals) =>
+    sql`+${namespaceBeside(column)} = ${namespace} AND ${raw(column)} ${oneOf(ordinals)}`,
+  records(name, columns, values) {
+    const names = Object.keys(columns);
+    return sql`(${values.length <= MAX_BOUND_RECORDS ? selectBound(names, values) : selectFromJson(names, values)}) AS ${raw(name)}`;
+  },
+  ordinals: (name, values) =>
+    sql`(SELECT value AS ordinal, key + 1 AS place FROM json_each(${JSON.stringify(values)})) AS ${raw(name)}`,
+  // SQLite does not reorder the tables of a CROSS JOIN.
+  joinMemory(name, key, index) {
+    const conditions = Object.entries(key).map(([column, value]) => sql`${raw(`${name}.${column}`)} = ${value}`);
+    const hint = index === undefined ? raw('') : indexedBy(index);
+    return sql`CROSS JOIN memory ${raw(name)} ${hint} ON ${join(conditions, ' AND ')}`;
+  },
+  indexedBy,
+  unindexed: (column) => sql`+${column}`,
+  least: raw('min'),
+  greatest: raw('max'),
+  memoryKey: raw('(ordinal)'),
+  countsWith: () => raw('true'),
+  firstSlot: 0,
+  forShare: raw(''),
+  skipLocked: raw(''),
+  jsonField: (column, field) => sql`(${column} ->> ${field})`,
+  jsonArray: (value, order) => sql`json_group_array(${value} ORDER BY ${order})`,
+  jsonObject: (key, value) => sql`json_group_object(${key}, ${value})`,
+};
+
+/**
+ * Maximum records that are bound as parameters. For so few records, parsing a JSON table takes longer than the rest of
+ * the statement.
+ */
+const MAX_BOUND_RECORDS = 4;
+
+function selectBound(columns: readonly string[], values: readonly object[]): Sql {
+  if (values.length === 0) return selectFromJson(columns, values);
+  const rows = values.map((value) => {
+    const selected = columns.map((column) => sql`${value[column as keyof typeof value]} AS ${raw(`"${column}"`)}`);
+    return sql`SELECT ${join(selected, ', ')}`;
+  });
+  return join(rows, ' UNION ALL ');
+}
+
+function selectFromJson(columns: readonly string[], values: readonly object[]): Sql {
+  const selected = columns.map((column) => raw(`value ->> '${column}' AS "${column}"`));
+  return sql`SELECT ${join(selected, ', ')} FROM json_each(${JSON.stringify(values)})`;
+}
+
+function oneOf(values: readonly unknown[]): Sql {
+  return values.length === 1 ? sql`= ${values[0]}` : sql`IN (SELECT value FROM json_each(${JSON.stringify(values)}))`;
+}
+
+function indexedBy(index: string): Sql {
+  return raw(`INDEXED BY ${index}`);
+}
+
+function createRecallWriter(queries: FileQueries): RecallWriter {
+  const { connection } = queries;
+  return {
+    enterNew: async (memories) => enterNew(connection, memories),
+    enter: async (_namespace, ordinal) => addEntry(connection, ordinal),
+    relabel: async (_namespace, ordinal) => relabel(connection, ordinal),
+    async remove(namespace, ordinals) {
+      for (const ordinal of ordinals) removeEntry(connection, namespace, ordinal);
+    },
+    noteErased: async () => requestPurge(connection),
+  };
+}

@@ -1,0 +1,124 @@
+import type { Sql, Transaction } from '@memoryd/core';
+import { stats } from '@memoryd/core';
+import {
+  changes,
+  forgetBatch,
+  growth,
+  memories,
+  namespaces,
+  namespaceUsage,
+  readGroup,
+  sessions,
+  setLinks,
+  totals,
+  users,
+} from '@memoryd/core/testing';
+import Sqlite from 'better-sqlite3';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { Connection } from './connection.ts';
+import { toQueries, toTransaction } from './dialect.ts';
+import { migrate } from './migrate.ts';
+
+/** Matches a plan step that scans all memories of the file, or of a namespace, source, tier or session. */
+const SCANS_MEMORIES =
+  /^SCAN (m|memory)\b|^SEARCH (m|memory) .*(memory_by_(time|tier|session|source)\b|\(namespace=\?\)$)/;
+
+const PAGE = { limit: 10, maxBytes: 1e6 };
+const OF_ADA = { userIds: ['ada'] };
+const FIRST = { createdAt: 1, ordinal: 1 };
+const TAGGED = { tags: ['one', 'other'], source: 'api' };
+
+let connection: Connection;
+beforeEach(() => {
+  connection = new Sqlite(':memory:');
+  migrate(connection);
+  connection.exec(`
+    INSERT INTO memory VALUES (1, 'a', 'first', 's', '', '', 'api', 'episodic', 0.5, 1, 1, 1, NULL, NULL, NULL, NULL, NULL, 1, 1,
+      NULL, x'00', '[]', '{}', 0, 'text');
+    INSERT INTO consolidation_run (namespace, id, state, started_at, promoted_until) VALUES ('a', 'run', 'completed', 1, 1);
+    INSERT INTO consolidation_change VALUES ('a', 1, 1, 'merged', 1, '{"into":1}')`);
+});
+afterEach(() => connection.close());
+
+/** Returns the query plan steps of all statements that a verb runs. */
+async function getPlans(verb: (transaction: Transaction) => Promise<unknown>): Promise<string[]> {
+  const queries = toQueries(connection);
+  const steps: string[] = [];
+  const explain = ({ parts, values }: Sql) => {
+    const plan = connection.prepare(`EXPLAIN QUERY PLAN ${parts.join('?')}`).all(...values) as { detail: string }[];
+    steps.push(...plan.map(({ detail }) => detail));
+  };
+  await verb({
+    ...toTransaction(queries),
+    rows<Row>(statement: Sql) {
+      explain(statement);
+      return queries.rows<Row>(statement);
+    },
+    row<Row>(statement: Sql) {
+      explain(statement);
+      return queries.row<Row>(statement);
+    },
+    run(statement: Sql) {
+      explain(statement);
+      return queries.run(statement);
+    },
+  });
+  return steps;
+}
+
+it.each<[string, (queries: Transaction) => Promise<unknown>]>([
+  ['a page of tagged memories', (queries) => memories(queries, 'a', TAGGED, PAGE, 2)],
+  ['sessions of tagged memories', (queries) => sessions(queries, 'a', { tags: ['one'] }, PAGE, 2)],
+  ['a page of a user', (queries) => memories(queries, 'a', OF_ADA, PAGE, 2)],
+  ['sessions of a user', (queries) => sessions(queries, 'a', OF_ADA, PAGE, 2)],
+  ['the users of a namespace', (queries) => users(queries, 'a', PAGE, 2)],
+  [
+    'a later page of tagged memories of a user',
+    (queries) =>
+      memories(queries, 'a', { ...OF_ADA, ...TAGGED, agentIds: ['cook'], since: 1 }, { ...PAGE, after: FIRST }, 2),
+  ],
+  ['the counts of a namespace', (queries) => stats(queries, 'a', 2)],
+  ['the counts of all namespaces', (queries) => totals(queries, 2)],
+  ['the usage of all namespaces', (queries) => namespaceUsage(queries, 2)],
+  ['the names of namespaces', (queries) => namespaces(queries)],
+  ['the changes of a run', (queries) => changes(queries, 'a', 1, PAGE)],
+  ['a group to distil', (queries) => readGroup(queries, { namespace: 'a', joining: [1], promotedUntil: 5, now: 5 })],
+  ['memories to forget by their tag', (transaction) => forgetBatch(transaction, 'a', { tag: 'one' }, 10)],
+  [
+    'memories whose links are resolved later',
+    (transaction) =>
+      setLinks(transaction, 'a', [{ kind: 'supersedes', ordinal: 1, userId: '', agentId: '', id: 'other', target: 2 }]),
+  ],
+])('the query for %s does not scan all memories', async (_name, verb) => {
+  const plans = await getPlans(verb);
+  expect(plans.some((step) => /^SEARCH (m|memory)\b/.test(step))).toBe(true);
+  expect(plans.filter((step) => SCANS_MEMORIES.test(step))).toEqual([]);
+});
+
+it.each<[string, (queries: Transaction) => Promise<unknown>]>([
+  ['sessions', (queries) => sessions(queries, 'a', {}, PAGE, 2)],
+  ['sessions of a user', (queries) => sessions(queries, 'a', OF_ADA, PAGE, 2)],
+])('the query for %s reads counts in order, and only expired memories', async (_name, verb) => {
+  const plans = await getPlans(verb);
+  const tables = plans.filter((step) => /^(SCAN|SEARCH) m\b/.test(step));
+  const [expired, ...counts] = tables;
+  expect(expired).toMatch(/^SEARCH m USING INDEX memory_expiring /);
+  expect(counts.filter((step) => !/PRIMARY KEY|session_count_by_user/.test(step))).toEqual([]);
+  expect(plans.filter((step) => step.startsWith('USE TEMP B-TREE'))).toEqual(['USE TEMP B-TREE FOR GROUP BY']);
+});
+
+it.each<[string, (queries: Transaction) => Promise<unknown>]>([
+  ['the counts of all namespaces', (queries) => totals(queries, 2)],
+  ['the usage of all namespaces', (queries) => namespaceUsage(queries, 2)],
+  ['the names of namespaces', (queries) => namespaces(queries)],
+])('the query for %s does not read the counts of users', async (_name, verb) => {
+  const plans = await getPlans(verb);
+  const counts = plans.filter((step) => /\b(tier_count|usage|t)\b/.test(step));
+  expect(counts.length).toBeGreaterThan(0);
+  expect(counts.filter((step) => !/_of_namespace|SUBQUERY|MATERIALIZE/.test(step))).toEqual([]);
+});
+
+it('the query for growth uses only an index', async () => {
+  const plans = await getPlans((queries) => growth(queries, 'a', {}, [1, 2], 2));
+  expect(plans).toEqual(['SEARCH m USING COVERING INDEX memory_by_tier (namespace=?)']);
+});

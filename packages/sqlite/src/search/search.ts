@@ -1,0 +1,133 @@
+import { IN_TIER, RESULT_COLUMNS, type ResultRow, readResults } from '@memoryd/core';
+import type {
+  IndexQuery,
+  OwnerFilter,
+  RankedSearchRequest,
+  RecalledMemory,
+  RecallIndex,
+  SearchRequest,
+  SearchResults,
+  Signals,
+} from '@memoryd/search';
+import { belongsTo, combineMatches, type Int8Vector, MAX_PER_TEXT, rankFound, toInt8 } from '@memoryd/search';
+import { type Connection, sql } from '../connection.ts';
+import { collectSignals, exactCosines } from './signals.ts';
+import { searchWords } from './words.ts';
+
+/**
+ * Number of best rows by vector, and by words, whose exact cosines are computed. The best 32 rows by approximate cosine
+ * usually contain the ten nearest rows, and the best 8 rows by words usually contain the best word results.
+ */
+const MEASURED = { byMeaning: 32, byWords: 8 };
+
+/** Maximum memories of the users of a search for which `MEASURED_OF_FEW` replaces `MEASURED`. */
+const FEW_MEMORIES = 400;
+/**
+ * Numbers of rows as in `MEASURED`, for users with few memories. The vectors of such users are rarely in the page cache
+ * and must be read from the file. With 169 to 680 memories, recall was as good as with `MEASURED`
+ * (docs/decisions/0028-users.md).
+ */
+const MEASURED_OF_FEW = { byMeaning: 10, byWords: 2 };
+
+/** See `Storage.search`. Must run in a transaction, with the index updated to its snapshot. */
+export function search(connection: Connection, index: RecallIndex, request: SearchRequest): Signals {
+  const { now, poolSize, tailSize } = request;
+  const { tookMs, rows: rowsByWords, ...query } = searchWords(index, request);
+  const { indexQuery } = query;
+  const startedAt = performance.now();
+  const byMeaning = nearest(connection, index, indexQuery, request, rowsByWords);
+  // The tail has a search of its own, so that the size of the tail does not change the pool.
+  const tail =
+    byMeaning.vector && tailSize > 0
+      ? indexQuery.nearest(byMeaning.vector, { count: poolSize + tailSize, maxOfText: MAX_PER_TEXT })
+      : [];
+  const vectorsAt = performance.now();
+  const signals = collectSignals(
+    {
+      ...query,
+      connection,
+      index,
+      now,
+      vector: byMeaning.vector,
+      states: byMeaning.vector && request.vector?.states,
+      measured: byMeaning.measured,
+    },
+    combineMatches(
+      rowsByWords,
+      byMeaning.rows,
+      tail.map(({ row }) => row),
+      poolSize,
+    ),
+  );
+  return {
+    ...signals,
+    stagesMs: { words: tookMs, vectors: vectorsAt - startedAt, fuse: performance.now() - vectorsAt },
+  };
+}
+
+/** Rows by vector, nearest first, and the exact cosines that were computed, by row. */
+interface Nearest {
+  vector: Int8Vector | undefined;
+  rows: number[];
+  measured: ReadonlyMap<number, number>;
+}
+
+/** Returns the rows with the nearest vectors, nearest first. Among equal cosines, the newest row is first. */
+function nearest(
+  connection: Connection,
+  index: RecallIndex,
+  indexQuery: IndexQuery,
+  { vector, poolSize }: SearchRequest,
+  byWords: readonly number[],
+): Nearest {
+  if (!vector || !isOfModel(index, vector)) return { vector: undefined, rows: [], measured: new Map() };
+  const quantised = toInt8(vector.values);
+  const near = indexQuery.nearest(quantised, { count: poolSize, maxOfText: MAX_PER_TEXT });
+  const { userRowCount = Number.POSITIVE_INFINITY } = indexQuery;
+  const count = userRowCount <= FEW_MEMORIES ? MEASURED_OF_FEW : MEASURED;
+  const first = near.slice(0, count.byMeaning).map(({ row }) => row);
+  const measured = exactCosines(connection, index, [...first, ...byWords.slice(0, count.byWords)], vector.values);
+  const rows = near.map(({ row, cosine }) => ({ row, cosine: measured.get(row) ?? cosine }));
+  rows.sort((a, b) => b.cosine - a.cosine || index.ordinal(b.row) - index.ordinal(a.row));
+  return { vector: quantised, rows: rows.map(({ row }) => row), measured };
+}
+
+// Returns true if the model of the index computed the vector.
+function isOfModel({ model }: RecallIndex, vector: NonNullable<SearchRequest['vector']>): boolean {
+  return model?.modelId === vector.modelId && model.dimensions === vector.values.length;
+}
+
+/** See `Storage.searchAndRank` and `search`. Must run in a transaction, with the index updated to its snapshot. */
+export function searchAndRank(connection: Connection, index: RecallIndex, request: RankedSearchRequest): SearchResults {
+  const { namespace, now, maxBytes, filter } = request;
+  const { ordinals, toSearchResults } = rankFound(search(connection, index, request), request);
+  return toSearchResults(readContents(connection, namespace, ordinals, now, maxBytes, filter));
+}
+
+/** See `Storage.read`. */
+export function readContents(
+  connection: Connection,
+  namespace: string,
+  ordinals: readonly number[],
+  now: number,
+  maxBytes: number,
+  of: OwnerFilter = {},
+): { memories: RecalledMemory[]; truncated: boolean } {
+  const byOrdinal = sql(
+    connection,
+    `SELECT ${RESULT_COLUMNS},
+       (SELECT s.expires_at <= @now FROM memory s WHERE s.namespace = m.namespace AND s.id = m.superseded_by)
+         AS is_correction_expired
+     FROM memory m WHERE m.ordinal = @ordinal AND m.namespace = @namespace AND ${IN_TIER}
+       AND (m.expires_at IS NULL OR m.expires_at > @now)`,
+  );
+  return readResults(rows(), maxBytes);
+
+  function* rows(): Iterable<ResultRow> {
+    for (const ordinal of ordinals) {
+      const row = byOrdinal.get({ ordinal, namespace, now }) as ResultRow | undefined;
+      // The filter is checked again, because the index stores users and agents as digests, which can collide.
+      if (row && belongsTo({ userId: row.user_id, agentId: row.agent_id }, of)) yield row;
+    }
+  }
+}
