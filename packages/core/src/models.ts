@@ -21,4 +21,4 @@ export {
   type OpenEmbedder,
 } from './ports/embedder.ts';
 export type { Redactor } from './ports/redactor.ts';
-export { MAX_SHORT_TEXT } from './ports/storage-vectors.ts';
+export { EMBEDDING_LIMITS } from './ports/storage-vectors.ts';

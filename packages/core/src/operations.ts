@@ -1,3 +1,5 @@
+/** The operations of a memory service, for the engine that composes them with adapters. */
+
 export type { Outcome } from './concurrency/background-task.ts';
 export { Consolidator } from './consolidation/consolidator.ts';
 export { ConsolidationSchedule } from './consolidation/schedule.ts';
@@ -17,11 +19,13 @@ export { assertKeepableNamespace, assertNamespace, getNamespaces, toScopedStats 
 export { requireModelInUse } from './operations/only-model-in-use.ts';
 export { acceptRequest } from './operations/redact.ts';
 export { ArrivalClock } from './operations/time.ts';
-export type { Administration, KeyHolder, Keys, Namespaces } from './ports/administration.ts';
+export type { Administration, KeyHolder, KeySnapshot, Keys, Namespaces } from './ports/administration.ts';
 export type { Lease } from './ports/coordination.ts';
-export type { Clock, IdSource } from './ports/runtime.ts';
+export type { SchemaSteps, ServerPackage } from './ports/database-server.ts';
+export type { Clock, IdSource, TelemetryEvent } from './ports/runtime.ts';
 export type { StorageCondition } from './ports/storage.ts';
-export type { NamespaceUsage } from './ports/storage-namespaces.ts';
+export type { StorageCopy } from './ports/storage-export.ts';
+export type { NamespaceUsage, Quotas, StorageStats } from './ports/storage-namespaces.ts';
 export { isCorruption } from './sql/corruption.ts';
 export { COUNTED } from './sql/counters.ts';
 export { createSeal, systemClock, uuidV7 } from './system.ts';

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { DEFAULTS, MemoryError } from '@memoryd/contract';
-import type { Storage, StorageStats, Telemetry } from '@memoryd/core';
+import type { Storage, Telemetry } from '@memoryd/core';
 import { BackgroundTask } from '@memoryd/core';
-import type { Clock, Outcome } from '@memoryd/core/operations';
+import type { Clock, Outcome, StorageStats } from '@memoryd/core/operations';
 import { isCorruption } from '@memoryd/core/operations';
 
 /** Interval of the checks, and minimum interval of checks that a failed storage call causes, in ms. */

@@ -1,6 +1,13 @@
 import type { MemoryApi, Scopable, Scope, StatsResponse } from '@memoryd/contract';
-import type { StorageCopy, Telemetry } from '@memoryd/core';
-import type { Administration, Clock, EmbedderHealth, IdSource, StorageCondition } from '@memoryd/core/operations';
+import type { Telemetry } from '@memoryd/core';
+import type {
+  Administration,
+  Clock,
+  EmbedderHealth,
+  IdSource,
+  StorageCondition,
+  StorageCopy,
+} from '@memoryd/core/operations';
 import type { DatabaseState } from './database-health.ts';
 import type { DatabaseOptions } from './open-storage.ts';
 

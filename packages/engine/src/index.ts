@@ -1,4 +1,4 @@
-export type { StorageCopy, Telemetry, TelemetryEvent } from '@memoryd/core';
+export type { Telemetry } from '@memoryd/core';
 export { FairQueue } from '@memoryd/core';
 export type { DistillerOption, EmbedderOption } from '@memoryd/core/models';
 export type {
@@ -9,6 +9,8 @@ export type {
   Keys,
   Namespaces,
   StorageCondition,
+  StorageCopy,
+  TelemetryEvent,
 } from '@memoryd/core/operations';
 export { assertNamespace, assertNewKey } from '@memoryd/core/operations';
 export type { Verified, VerifyStage } from '@memoryd/sqlite';

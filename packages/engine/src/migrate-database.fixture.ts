@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { KeySnapshot, NewMemory, OpenDatabase } from '@memoryd/core';
+import type { NewMemory, OpenDatabase } from '@memoryd/core';
+import type { KeySnapshot } from '@memoryd/core/operations';
 import { exportMemories, type NamespaceUsage } from '@memoryd/core/operations';
 import { newMemory } from '@memoryd/core/testing';
 import { afterAll, expect } from 'vitest';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { DEFAULTS, MemoryError, TIME_ZONE_MUST, withScope } from '@memoryd/contract';
-import type { Quotas, Storage, Telemetry } from '@memoryd/core';
+import type { Storage, Telemetry } from '@memoryd/core';
 import type { DecliningDistiller, OpenEmbedder } from '@memoryd/core/models';
-import type { Clock, Core, Lease } from '@memoryd/core/operations';
+import type { Clock, Core, Lease, Quotas } from '@memoryd/core/operations';
 import {
   AccessLog,
   ArrivalClock,

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
-import type { OpenDatabase, Quotas, Telemetry } from '@memoryd/core';
-import type { Administration } from '@memoryd/core/operations';
+import type { OpenDatabase, Telemetry } from '@memoryd/core';
+import type { Administration, Quotas } from '@memoryd/core/operations';
 import { getNamespaces, KeyRing, systemClock } from '@memoryd/core/operations';
 import { hasLog, openSqlite, type Verified, type VerifyStage, verifyFile } from '@memoryd/sqlite';
 import { inspectDatabase, loadPostgres } from './postgres-package.ts';

@@ -1,4 +1,4 @@
-import type { TelemetryEvent } from '@memoryd/core';
+import type { TelemetryEvent } from '@memoryd/core/testing';
 import { newMemory } from '@memoryd/core/testing';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';

@@ -3,7 +3,7 @@ import { type FileHandle, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { MemoryError } from '@memoryd/contract/errors';
-import { type ExportRecords, getRecords, keptRecords, toRecordLine } from '@memoryd/core';
+import { getRecords, keptRecords, type Storage, toRecordLine } from '@memoryd/core';
 import type { OwnerFilter } from '@memoryd/search';
 import pLimit from 'p-limit';
 import type { Connection } from './connection.ts';
@@ -29,7 +29,11 @@ export class Copies {
   }
 
   /** See `Storage.exportRecords`. */
-  async exportRecords(namespace: string, of: OwnerFilter = {}, signal?: AbortSignal): Promise<ExportRecords> {
+  async exportRecords(
+    namespace: string,
+    of: OwnerFilter = {},
+    signal?: AbortSignal,
+  ): ReturnType<Storage['exportRecords']> {
     if (this.#count >= MAX_COPIES) {
       throw new MemoryError('UNAVAILABLE', 'too many exports are in progress; retry later');
     }

@@ -1,5 +1,4 @@
 import {
-  type ColumnType,
   type Dialect,
   join,
   namespaceBeside,
@@ -39,7 +38,7 @@ export const POSTGRES: Dialect = {
 
 /** Creates the statement of `Queries.insert`: one statement for all rows. */
 export function createInsert(...[table, columns, rows, onConflict = raw('')]: Parameters<Queries['insert']>): Sql {
-  const types = Object.entries<ColumnType>(columns);
+  const types = Object.entries(columns);
   const names = join(
     types.map(([name]) => raw(name)),
     ', ',

@@ -1,5 +1,5 @@
 import { MemoryError } from '@memoryd/contract/errors';
-import { CORRUPTED_MESSAGE } from '@memoryd/core';
+import { CorruptDatabaseError } from '@memoryd/core';
 
 /*
  * Classification of database errors. Codes are SQLSTATE (postgresql.org/docs/17/errcodes-appendix.html), or error codes
@@ -28,7 +28,7 @@ const BUSY_MESSAGE = /^timeout exceeded when trying to connect/;
  * names the object of a missing privilege.
  */
 const UNAVAILABLE: readonly [code: RegExp, explanation: string, isQuoted?: true][] = [
-  [/^XX00[12]$/, CORRUPTED_MESSAGE],
+  [/^XX00[12]$/, CorruptDatabaseError.MESSAGE],
   [
     /^25006$/,
     'the server is a standby, which accepts no writes; connect memoryd to the primary, or promote the standby',
@@ -83,7 +83,9 @@ export function toMemoryError(error: unknown): unknown {
   if (error instanceof MemoryError) return error;
   const reason = getUnavailableReason(error);
   if (reason === undefined) return error;
-  const message = reason.startsWith(CORRUPTED_MESSAGE) ? reason : `the database cannot be used now: ${reason}`;
+  const message = reason.startsWith(CorruptDatabaseError.MESSAGE)
+    ? reason
+    : `the database cannot be used now: ${reason}`;
   return new MemoryError('UNAVAILABLE', message, {
     cause: error,
     isDatabaseDown: isLost(error) || NO_CONNECTION_LEFT.test(getCode(error)),

@@ -1,12 +1,10 @@
 import {
-  attributeKey,
   attributesOfRow,
   CHANGED_UNTIL,
   count,
   fromJson,
   IN_TIER,
-  MAX_PROBLEMS,
-  PROBLEMS,
+  INTEGRITY,
   type Queries,
   raw,
   sql,
@@ -21,15 +19,15 @@ const BATCH_ROWS = 256;
 const BATCH_BYTES = 8 * 1024 * 1024;
 
 /**
- * Returns at most `MAX_PROBLEMS` inconsistencies of memories and their derived data: index entries, attributes, counts,
+ * Returns at most `INTEGRITY.maxProblems` inconsistencies of memories and their derived data: index entries, attributes, counts,
  * records of runs, and semantic memories. Must run in a snapshot.
  */
 export async function integrity(queries: Queries): Promise<string[]> {
   const found = await queries.rows<{ problem: string }>(sql`
-    SELECT problem FROM (${raw([...OWN_PROBLEMS, ...PROBLEMS].join(' UNION ALL '))}) AS all_problems LIMIT ${MAX_PROBLEMS}`);
+    SELECT problem FROM (${raw([...OWN_PROBLEMS, ...INTEGRITY.statements].join(' UNION ALL '))}) AS all_problems LIMIT ${INTEGRITY.maxProblems}`);
   const problems = found.map(({ problem }) => problem);
   for await (const problem of findMemoryProblems(queries)) {
-    if (problems.length >= MAX_PROBLEMS) break;
+    if (problems.length >= INTEGRITY.maxProblems) break;
     problems.push(problem);
   }
   return problems;
@@ -136,24 +134,24 @@ function buildRowEntry(row: Row): ReturnType<typeof buildEntry> {
   return buildEntry({ ...row, tags: fromJson<string[]>(row.tags, 'the tags of memory', row.ordinal) });
 }
 
-interface Attribute {
+interface Attribute extends StoredAttribute {
   namespace: string;
   ordinal: number;
-  name: string;
-  value: string;
 }
+
+type StoredAttribute = NonNullable<ReturnType<typeof attributesOfRow>>[number];
 
 function getAttributes(row: Row): Attribute[] {
   const { namespace, ordinal } = row;
-  return (attributesOfRow(row) ?? []).map(([name, value]) => ({ namespace, ordinal, name, value }));
+  return (attributesOfRow(row) ?? []).map((attribute) => ({ namespace, ordinal, ...attribute }));
 }
 
 async function* findMissingAttributes(queries: Queries, attributes: readonly Attribute[]): AsyncIterable<string> {
   const missing = await queries.rows<{ ordinal: number; name: string }>(sql`
     SELECT one.ordinal, one.name
     FROM unnest(${attributes.map((one) => one.namespace)}::text[], ${attributes.map((one) => one.ordinal)}::bigint[],
-      ${attributes.map((one) => one.name)}::text[], ${attributes.map((one) => attributeKey(one.name))}::text[],
-      ${attributes.map((one) => attributeKey(one.value))}::text[]) AS one(namespace, ordinal, name, key, value)
+      ${attributes.map((one) => one.name)}::text[], ${attributes.map((one) => one.key)}::text[],
+      ${attributes.map((one) => one.value)}::text[]) AS one(namespace, ordinal, name, key, value)
     LEFT JOIN attribute a
       ON a.namespace = one.namespace AND a.name = one.key AND a.value = one.value AND a.ordinal = one.ordinal
     WHERE a.ordinal IS NULL`);

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Held } from '@memoryd/core';
+import type { SqlRunner } from '@memoryd/core';
 
 /*
  * Keys of advisory locks of PostgreSQL: 64-bit digests of names. Two locks with the same digest are very unlikely, and
@@ -29,7 +29,9 @@ export const BLOCK_WRITERS = `SELECT pg_advisory_xact_lock(${MODEL_LOCK}), pg_ad
  * `shared`: other transactions can add memories to the namespace, but cannot change memories. `model`: no other
  * transaction writes memories or changes the model in use. `keys`: no other transaction changes API keys.
  */
-export type Hold = Exclude<Held, 'nothing'> | { exclusiveNamespaces: readonly string[]; shared: readonly string[] };
+export type Hold =
+  | Exclude<Parameters<SqlRunner['write']>[0], 'nothing'>
+  | { exclusiveNamespaces: readonly string[]; shared: readonly string[] };
 
 /** Returns the statement that acquires the locks, always in the same order to avoid deadlocks. */
 export function createLockStatement(hold: Hold): string {

@@ -1,5 +1,5 @@
 import { MemoryError } from '@memoryd/contract/errors';
-import { getProperty, type Queries, type SchemaSteps, sql, type Telemetry } from '@memoryd/core';
+import { getProperty, type Queries, sql, type Telemetry } from '@memoryd/core';
 import { type Connection, connect } from './connection.ts';
 import { BLOCK_WRITERS, SCHEMA_LOCK } from './locks.ts';
 import { MIGRATIONS, type SchemaStep } from './schema.ts';
@@ -129,7 +129,7 @@ async function assertSafeSettings(connection: Connection): Promise<void> {
 }
 
 /** Reads the schema versions of a database without changing it. Rejects with UNAVAILABLE for an unusable database. */
-export async function inspectPostgres(url: string, telemetry?: Telemetry): Promise<SchemaSteps> {
+export async function inspectPostgres(url: string, telemetry?: Telemetry): Promise<{ at: number; last: number }> {
   const connection = connect({ url, connections: 1, telemetry });
   try {
     return { at: await checkDatabase(connection), last: MIGRATIONS.length };

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type NoticeListener, type Notices, type NoticeTopic, sql } from '@memoryd/core';
+import { type Notices, sql } from '@memoryd/core';
 import type { Connection } from './connection.ts';
 
 /** Maximum number of queued notices. A further notice replaces all queued notices by one `missed` notice. */
@@ -17,6 +17,9 @@ const MAX_RETRY_DELAY_MS = 5000;
 /** Topic that reports lost notices. */
 const MISSED = 'missed';
 
+type Topic = Parameters<Notices['publish']>[0];
+type Listener = Parameters<Notices['subscribe']>[1];
+
 /** Channel of the schema. One database can contain several schemas with separate memories. */
 const CHANNEL = sql`'memoryd_' || md5(current_schema())`;
 
@@ -26,7 +29,7 @@ const CHANNEL = sql`'memoryd_' || md5(current_schema())`;
  */
 export class PostgresNotices implements Notices {
   readonly #connection: Connection;
-  readonly #listeners = new Map<string, NoticeListener>();
+  readonly #listeners = new Map<string, Listener>();
   readonly #closing = new AbortController();
   #queue: string[] = [];
   #sequence = 0;
@@ -37,13 +40,13 @@ export class PostgresNotices implements Notices {
     this.#connection = connection;
   }
 
-  publish(topic: NoticeTopic, text: string): void {
+  publish(topic: Topic, text: string): void {
     if (this.#queue.length >= MAX_QUEUED) this.#queue = [this.#createPayload(MISSED)];
     else this.#queue.push(this.#createPayload(topic, text));
     this.#sending ??= this.#sendAll();
   }
 
-  subscribe(topic: NoticeTopic, listener: NoticeListener): Promise<void> {
+  subscribe(topic: Topic, listener: Listener): Promise<void> {
     this.#listeners.set(topic, listener);
     this.#listening ??= this.#start();
     return this.#listening.started;

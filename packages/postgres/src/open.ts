@@ -3,7 +3,7 @@ import {
   NO_QUOTAS,
   type OpenDatabase,
   type ServerOptions,
-  type StorageCopy,
+  type Storage,
   type StoreOutcome,
   sqlStorage,
 } from '@memoryd/core';
@@ -107,7 +107,7 @@ export async function openPostgres(options: ServerOptions): Promise<OpenDatabase
 }
 
 // PostgreSQL is backed up with its own tools, which also support point-in-time recovery.
-async function rejectBackup(): Promise<StorageCopy> {
+async function rejectBackup(): ReturnType<Storage['backup']> {
   throw new MemoryError(
     'NOT_FOUND',
     'backup is available for SQLite only; back up PostgreSQL with pg_dump, or with pg_basebackup and WAL archiving (see the backup guide)',

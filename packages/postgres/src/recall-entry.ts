@@ -1,5 +1,5 @@
 import type { Tier } from '@memoryd/contract';
-import { fromJson, join, MAX_SHORT_TEXT, type RecallWriter, raw, sql } from '@memoryd/core';
+import { EMBEDDING_LIMITS, fromJson, join, raw, sql, type Transaction } from '@memoryd/core';
 import { ANALYZER_VERSION, getWords, type Recallable, termDigest } from '@memoryd/search';
 import type { OwnQueries } from './dialect.ts';
 
@@ -18,7 +18,7 @@ export const CLAIM_END = raw("clock_timestamp() + interval '30 seconds'");
 /** Values of `pending_embedding.stage`. */
 export const [SHORT, LONG, REST] = [0, 1, 2];
 
-/** See `RecallWriter.enterNew`. If a client waits for the vectors, the memories are claimed by this process. */
+/** See `Transaction['recall'].enterNew`. If a client waits for the vectors, the memories are claimed by this process. */
 async function enterNew(
   transaction: OwnQueries,
   memories: readonly RecallText[],
@@ -28,7 +28,7 @@ async function enterNew(
   await insertEntries(transaction, memories);
   const rows = sql`unnest(${memories.map(({ namespace }) => namespace)}::text[],
     ${memories.map(({ ordinal }) => ordinal)}::bigint[], ${memories.map(({ userId }) => userId)}::text[],
-    ${memories.map(({ content }) => (content.length > MAX_SHORT_TEXT ? LONG : SHORT))}::smallint[])
+    ${memories.map(({ content }) => (content.length > EMBEDDING_LIMITS.shortText ? LONG : SHORT))}::smallint[])
     AS entered(namespace, ordinal, user_id, stage)
     WHERE EXISTS (SELECT 1 FROM embedding_model WHERE in_use) ON CONFLICT DO NOTHING`;
   await transaction.run(
@@ -139,7 +139,7 @@ async function removeEntries(transaction: OwnQueries, namespace: string, ordinal
     DELETE FROM pending_embedding WHERE ${these}`);
 }
 
-export function createRecallWriter(queries: OwnQueries): RecallWriter {
+export function createRecallWriter(queries: OwnQueries): Transaction['recall'] {
   return {
     enterNew: (memories, vectors) => enterNew(queries, memories, vectors),
     enter: (namespace, ordinal) => reenter(queries, namespace, ordinal),

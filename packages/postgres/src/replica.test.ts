@@ -1,5 +1,5 @@
-import type { TelemetryEvent } from '@memoryd/core';
 import { type Storage, sql } from '@memoryd/core';
+import type { TelemetryEvent } from '@memoryd/core/testing';
 import { newMemory } from '@memoryd/core/testing';
 import type { SearchRequest } from '@memoryd/search';
 import { Client } from 'pg';

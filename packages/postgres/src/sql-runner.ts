@@ -1,11 +1,9 @@
 import {
   type BackgroundTask,
-  type MemoryAccess,
   type Queries,
-  type Quotas,
   readVerbs,
-  recordAccess,
   type SqlRunner,
+  type Storage,
   sql,
   writeVerbs,
 } from '@memoryd/core';
@@ -20,7 +18,7 @@ const SINGLE_STATEMENT_READS: ReadonlySet<string> = new Set<keyof typeof readVer
  * Creates the runner of reads and writes on a pool of connections. A write holds the advisory locks of its argument
  * `held`.
  */
-export function createSqlRunner(connection: Connection, vacuum: BackgroundTask, quota: Quotas): SqlRunner {
+export function createSqlRunner(connection: Connection, vacuum: BackgroundTask, quota: SqlRunner['quota']): SqlRunner {
   return {
     quota,
     read(verb, args) {
@@ -48,13 +46,16 @@ export function createSqlRunner(connection: Connection, vacuum: BackgroundTask, 
 const MAX_NAMESPACES = 256;
 
 /** See `Storage.recordAccess`. */
-export async function recordAccesses(connection: Connection, accesses: readonly MemoryAccess[]): Promise<void> {
+export async function recordAccesses(
+  connection: Connection,
+  accesses: Parameters<Storage['recordAccess']>[0],
+): Promise<void> {
   const namespaces = [...new Set(accesses.map((access) => access.namespace))];
   for (let from = 0; from < namespaces.length; from += MAX_NAMESPACES) {
     const batch = new Set(namespaces.slice(from, from + MAX_NAMESPACES));
     const batchAccesses = accesses.filter((access) => batch.has(access.namespace));
     await connection.write({ exclusiveNamespaces: [], shared: [...batch] }, (transaction) =>
-      recordAccess(transaction, batchAccesses),
+      writeVerbs.recordAccess(transaction, batchAccesses),
     );
   }
 }

@@ -1,15 +1,14 @@
 import {
   BatchQueue,
   countNewChars,
-  isLimit,
+  isQuotaLimited,
   type NamespaceLimits,
   type NewMemory,
   type Queries,
-  type Rooms,
   readRooms,
   type StoreOutcome,
   sql,
-  storeMany,
+  writeVerbs,
 } from '@memoryd/core';
 import { LRUCache } from 'lru-cache';
 import type { Connection } from './connection.ts';
@@ -105,7 +104,7 @@ export class StoreQueue {
       const missing = memories.filter((_, i) => already[i] === undefined);
       const rooms = await readRooms(transaction, memories, this.#limits.quota);
       assertExclusive(rooms, exclusiveNamespaces);
-      const outcomes = await storeMany(transaction, missing, { workingMax: this.#limits.workingMax, rooms });
+      const outcomes = await writeVerbs.storeMany(transaction, missing, { workingMax: this.#limits.workingMax, rooms });
       let next = 0;
       return memories.map((_, i) => already[i] ?? (outcomes[next++] as StoreOutcome));
     });
@@ -113,8 +112,7 @@ export class StoreQueue {
 
   #needsExclusiveLock(namespace: string, memories: readonly NewMemory[]): boolean {
     return (
-      isLimit(this.#limits.quota.namespace) ||
-      isLimit(this.#limits.quota.user) ||
+      isQuotaLimited(this.#limits.quota) ||
       this.#limited.has(namespace) ||
       memories.some((memory) => memory.namespace === namespace && memory.supersedes !== null)
     );
@@ -125,7 +123,7 @@ export class StoreQueue {
  * Throws ExclusiveLockRequired if a namespace with a quota is not locked exclusively, because concurrent transactions
  * could together exceed the quota.
  */
-function assertExclusive({ limited }: Rooms, exclusive: readonly string[]): void {
+function assertExclusive({ limited }: { limited: readonly string[] }, exclusive: readonly string[]): void {
   const others = limited.filter((namespace) => !exclusive.includes(namespace));
   if (others.length > 0) throw new ExclusiveLockRequired(others);
 }

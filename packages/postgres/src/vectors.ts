@@ -1,20 +1,14 @@
 import {
-  CHANGED_UNTIL,
-  type ChangedUntil,
   changedUntil,
   count,
-  deleteProperty,
+  EMBEDDING_LIMITS,
   type EmbeddingBatch,
-  MAX_BATCH_USERS,
-  MAX_SHORT_TEXT,
   type MemoryVectors,
   type ModelInUse,
   modelInUse,
-  type NamespaceUser,
-  type PendingEmbedding,
   type PendingEmbeddings,
   raw,
-  setProperty,
+  setChangedUntil,
   sql,
 } from '@memoryd/core';
 import { areIntactStates, packStates } from '@memoryd/search';
@@ -266,11 +260,16 @@ function toClaimed(rows: readonly ClaimedRow[], reembed: boolean): Claimed {
   return { reembed, memories, ...(last && { after: { namespace: last.namespace, userId: last.userId } }) };
 }
 
+type PendingEmbedding = PendingEmbeddings['memories'][number];
+type ChangedUntil = NonNullable<Awaited<ReturnType<typeof changedUntil>>>;
+type NamespaceUser = NonNullable<EmbeddingBatch['after']>;
+
 /** A claimed memory. `turn` is its place among the memories of its user in the batch, from 1 on. */
-interface ClaimedRow extends PendingEmbedding, NamespaceUser {
-  from: number;
-  turn: number;
-}
+type ClaimedRow = PendingEmbedding &
+  NamespaceUser & {
+    from: number;
+    turn: number;
+  };
 
 /** The rows of `pending_embedding` with this priority. */
 interface Queue {
@@ -297,7 +296,7 @@ function claim(
           SELECT namespace, user_id FROM pending_embedding p
           WHERE ${queued} AND (p.namespace, p.user_id) > (users.namespace, users.user_id)
           ORDER BY p.namespace, p.user_id LIMIT 1) AS next
-        WHERE users.place < ${MAX_BATCH_USERS}),
+        WHERE users.place < ${EMBEDDING_LIMITS.batchUsers}),
       free AS MATERIALIZED (
         SELECT own.*, users.place FROM users CROSS JOIN LATERAL (
           SELECT namespace, ordinal, user_id, embedded_chars FROM pending_embedding p
@@ -357,7 +356,7 @@ async function beginChange(transaction: Transaction, modelId: string): Promise<v
   await transaction.run(sql`
     INSERT INTO embedding_model (model_id, in_use) VALUES (${modelId}, true)
     ON CONFLICT (model_id) DO UPDATE SET in_use = true`);
-  await recordProgress(transaction, { namespace: '', ordinal: 0 });
+  await setChangedUntil(transaction, { namespace: '', ordinal: 0 });
 }
 
 /** Queues the next batch of an unfinished change of the model. Returns false if no change is unfinished. */
@@ -379,7 +378,7 @@ async function queueNextBatch(transaction: Transaction): Promise<void> {
   if (!after) return;
   const { number } = (await modelInUse(transaction)) as ModelInUse;
   const next = await transaction.rows<NextEntry>(sql`
-    SELECT e.namespace, e.ordinal, e.model, m.user_id AS "userId", octet_length(m.content) > ${MAX_SHORT_TEXT} AS "isLong"
+    SELECT e.namespace, e.ordinal, e.model, m.user_id AS "userId", octet_length(m.content) > ${EMBEDDING_LIMITS.shortText} AS "isLong"
     FROM (SELECT namespace, ordinal, model FROM recall_entry
       WHERE (namespace, ordinal) > (${after.namespace}, ${after.ordinal}::bigint)
       ORDER BY namespace, ordinal LIMIT ${QUEUE_BATCH}) AS e
@@ -392,7 +391,7 @@ async function queueNextBatch(transaction: Transaction): Promise<void> {
     transaction,
     next.filter(({ model }) => model === number),
   );
-  await recordProgress(transaction, next.at(-1));
+  await setChangedUntil(transaction, next.at(-1));
 }
 
 /**
@@ -422,10 +421,4 @@ async function deletePending(transaction: Transaction, entries: readonly Changed
     USING unnest(${entries.map(({ namespace }) => namespace)}::text[],
       ${entries.map(({ ordinal }) => ordinal)}::bigint[]) AS had(namespace, ordinal)
     WHERE p.namespace = had.namespace AND p.ordinal = had.ordinal AND p.embedded_chars = 0`);
-}
-
-async function recordProgress(transaction: Transaction, until: ChangedUntil | undefined): Promise<void> {
-  if (!until) return deleteProperty(transaction, CHANGED_UNTIL);
-  const { namespace, ordinal } = until;
-  await setProperty(transaction, CHANGED_UNTIL, JSON.stringify({ namespace, ordinal }));
 }

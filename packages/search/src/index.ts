@@ -1,3 +1,5 @@
+/** The search of memoryd. The folders import each other downwards: candidates, index, synonyms, ranking, text. */
+
 export {
   AGENT_LABEL,
   filteredAttributes,
@@ -25,16 +27,9 @@ export {
   termDigest,
   textDigest,
 } from './candidates/digests.ts';
+export { getWords, type Recallable } from './candidates/memory-words.ts';
+export { type CountedWords, type SelectedWords, selectQueryWords, type WordCounter } from './candidates/query-words.ts';
 export { rankFound } from './candidates/rank-results.ts';
-export {
-  areTooMany,
-  getQuerySynonyms,
-  getQueryWordKinds,
-  getRarestWords,
-  getWords,
-  parseQueryWords,
-  type Recallable,
-} from './candidates/recall-words.ts';
 export type {
   QueryVector,
   RankedSearchRequest,

@@ -5,7 +5,8 @@ import { chmod, copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, truncate,
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Storage, StorageCopy } from '@memoryd/core';
+import type { Storage } from '@memoryd/core';
+import type { StorageCopy } from '@memoryd/core/testing';
 import { newMemory } from '@memoryd/core/testing';
 import Sqlite from 'better-sqlite3';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';

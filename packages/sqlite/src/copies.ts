@@ -4,8 +4,8 @@ import { open, readdir, rm, stat, statfs } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { MemoryError } from '@memoryd/contract/errors';
-import type { ExportRecords, StorageCopy } from '@memoryd/core';
-import { getPieces, getRecords, type OpenFile } from '@memoryd/core';
+
+import { getPieces, getRecords, type Storage } from '@memoryd/core';
 import type { OwnerFilter } from '@memoryd/search';
 import pLimit from 'p-limit';
 import type { CopiedFacts, CopyTask } from './copy-task.ts';
@@ -26,7 +26,7 @@ export type OnCopied = (bytes: number, totalBytes: number) => void;
 type CopyScope = Pick<CopyTask, 'scope'>;
 
 /** An open copy. Closing the copy, or the end of the process, frees its disk space. */
-type OpenCopy = CopiedFacts & OpenFile;
+type OpenCopy = CopiedFacts & Parameters<typeof getPieces>[0];
 
 /**
  * Creates copies of a database file, one at a time. A copy is created as a file in the folder of the database. The
@@ -45,7 +45,7 @@ export class Copies {
   /**
    * Copies the whole database. Throws UNAVAILABLE if the disk is full, too many copies are open, or the signal aborts.
    */
-  async backup(signal?: AbortSignal): Promise<StorageCopy> {
+  async backup(signal?: AbortSignal): ReturnType<Storage['backup']> {
     const copy = await this.#open({}, signal);
     return {
       sizeBytes: copy.sizeBytes,
@@ -56,7 +56,11 @@ export class Copies {
   }
 
   /** See `Storage.exportRecords`. */
-  async exportRecords(namespace: string, of: OwnerFilter = {}, signal?: AbortSignal): Promise<ExportRecords> {
+  async exportRecords(
+    namespace: string,
+    of: OwnerFilter = {},
+    signal?: AbortSignal,
+  ): ReturnType<Storage['exportRecords']> {
     const copy = await this.#open({ scope: { namespace, of } }, signal);
     return { count: copy.lines, records: getRecords(copy), discard: copy.close };
   }

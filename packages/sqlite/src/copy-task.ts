@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs';
 import { MemoryError } from '@memoryd/contract/errors';
-import type { ExportRecord } from '@memoryd/core';
+
 import { keptRecords, toRecordLine } from '@memoryd/core';
 import type { OwnerFilter } from '@memoryd/search';
 import type { Connection } from './connection.ts';
@@ -63,7 +63,7 @@ async function copyRecords(
   }
 }
 
-async function writeLines(file: number, records: AsyncIterable<ExportRecord>): Promise<number> {
+async function writeLines(file: number, records: ReturnType<typeof keptRecords>): Promise<number> {
   let lines = 0;
   let buffered = '';
   for await (const record of records) {

@@ -1,14 +1,4 @@
-import {
-  type Dialect,
-  join,
-  namespaceBeside,
-  type Queries,
-  type RecallWriter,
-  raw,
-  type Sql,
-  sql,
-  type Transaction,
-} from '@memoryd/core';
+import { type Dialect, join, namespaceBeside, type Queries, raw, type Sql, sql, type Transaction } from '@memoryd/core';
 import type Sqlite from 'better-sqlite3';
 import { type Connection, statement as prepared } from './connection.ts';
 import { assertMayWriteFile } from './migrate.ts';
@@ -179,7 +169,7 @@ function indexedBy(index: string): Sql {
   return raw(`INDEXED BY ${index}`);
 }
 
-function createRecallWriter(queries: FileQueries): RecallWriter {
+function createRecallWriter(queries: FileQueries): Transaction['recall'] {
   const { connection } = queries;
   return {
     enterNew: async (memories) => enterNew(connection, memories),

@@ -1,5 +1,6 @@
 import { MemoryError } from '@memoryd/contract/errors';
-import { CORRUPTED_MESSAGE } from '@memoryd/core';
+import { CorruptDatabaseError } from '@memoryd/core';
+
 import Sqlite from 'better-sqlite3';
 
 /** An error in a form that can be sent between threads, because cloned errors lose their class and code. */
@@ -40,7 +41,7 @@ export function toFailure(error: unknown): Failure {
  * A message states the problem and, if needed, the fix. The error's cause has the code.
  */
 const UNAVAILABLE: readonly [code: RegExp, message: string][] = [
-  [/^SQLITE_CORRUPT/, CORRUPTED_MESSAGE],
+  [/^SQLITE_CORRUPT/, CorruptDatabaseError.MESSAGE],
   [/^SQLITE_NOTADB/, 'the file is not a memoryd database, or its header is corrupt; restore a backup'],
   [/^SQLITE_FULL/, 'the disk is full, so nothing was written; free some space'],
   [/^SQLITE_(READONLY|PERM)/, 'the database file or its folder cannot be written; check the permissions'],

@@ -1,11 +1,13 @@
-import { BatchQueue, type Load } from '@memoryd/core';
+import { BatchQueue } from '@memoryd/core';
 import { type Attempt, unwrap } from './failure.ts';
 import type { WriteCall } from './write-thread.ts';
 import type { WriteVerbs } from './write-verbs.ts';
 
+type Queue = BatchQueue<WriteCall, Attempt<unknown>>;
+
 /** Groups concurrent writes into shared commits. */
 export class GroupCommit {
-  readonly #queue: BatchQueue<WriteCall, Attempt<unknown>>;
+  readonly #queue: Queue;
 
   constructor(commit: (calls: WriteCall[]) => Promise<Attempt<unknown>[]>) {
     this.#queue = new BatchQueue((calls) => commit(calls.map(evaluateArguments)));
@@ -16,7 +18,11 @@ export class GroupCommit {
    * queue is full. Arguments that are functions are called right before the commit, and replaced by their return
    * values.
    */
-  async run<Result>(verb: keyof WriteVerbs, args: readonly unknown[], load?: Load): Promise<Result> {
+  async run<Result>(
+    verb: keyof WriteVerbs,
+    args: readonly unknown[],
+    load?: Parameters<Queue['run']>[1],
+  ): Promise<Result> {
     return unwrap((await this.#queue.run({ verb, args }, load)) as Attempt<Result>);
   }
 

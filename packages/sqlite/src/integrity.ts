@@ -1,4 +1,4 @@
-import { attributeKey, attributesOfRow, IN_TIER, MAX_PROBLEMS, PROBLEMS } from '@memoryd/core';
+import { attributesOfRow, IN_TIER, INTEGRITY } from '@memoryd/core';
 import { areIntactStates, getModel, hasVectors, haveEqualContents, isWhole, textDigest } from '@memoryd/search';
 import { type Connection, dimensionsByModel, modelInUse, sql } from './connection.ts';
 import { isCorruption } from './file.ts';
@@ -10,13 +10,13 @@ type Check = (connection: Connection) => Iterable<string>;
 const CONTENT_CHECKS: readonly Check[] = [
   textProblems,
   attributeProblems,
-  ...PROBLEMS.map((text) => (connection: Connection) => problemsBy(connection, text)),
+  ...INTEGRITY.statements.map((text) => (connection: Connection) => problemsBy(connection, text)),
   entryProblems,
   pendingProblems,
   stateProblems,
 ];
 
-/** Returns the problems of the pages and contents of a file as messages, at most `MAX_PROBLEMS`. */
+/** Returns the problems of the pages and contents of a file as messages, at most `INTEGRITY.maxProblems`. */
 export function integrity(connection: Connection): string[] {
   const problems: string[] = [];
   try {
@@ -45,7 +45,7 @@ function runChecks(checks: readonly Check[], connection: Connection, problems: s
 
 function addProblems(found: Iterable<string>, problems: string[]): void {
   for (const problem of found) {
-    if (problems.length === MAX_PROBLEMS) return;
+    if (problems.length === INTEGRITY.maxProblems) return;
     problems.push(problem);
   }
 }
@@ -87,9 +87,9 @@ function* attributeProblems(connection: Connection): Iterable<string> {
   for (const [ordinal, namespace, tags, metadata] of rows as Iterable<[number, string, string, string]>) {
     const attributes = attributesOfRow({ tags, metadata });
     if (!attributes) yield `memory ${ordinal} has invalid tags or metadata`;
-    for (const [name, value] of attributes ?? []) {
+    for (const { name, key, value } of attributes ?? []) {
       expected++;
-      if (has.get(namespace, attributeKey(name), attributeKey(value), ordinal) === undefined)
+      if (has.get(namespace, key, value, ordinal) === undefined)
         yield `memory ${ordinal} has no attribute row for its ${name}`;
     }
   }

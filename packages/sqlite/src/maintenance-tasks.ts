@@ -1,5 +1,5 @@
-import type { Telemetry, TelemetryEvent } from '@memoryd/core';
-import { BackgroundTask, doubling } from '@memoryd/core';
+import type { Telemetry } from '@memoryd/core';
+import { BackgroundTask } from '@memoryd/core';
 import type { Thread } from './storage-thread.ts';
 import type { PurgePart, PurgeStep, ShrinkStep } from './write-thread.ts';
 
@@ -28,7 +28,8 @@ interface PurgeParts {
  */
 export function purgeTask({ step, onDone = () => {}, telemetry }: PurgeParts): BackgroundTask {
   let at: PurgeStep | undefined;
-  const report = (event: Omit<TelemetryEvent, 'component'>) => telemetry?.report({ component: 'storage', ...event });
+  const report = (event: Omit<Parameters<Telemetry['report']>[0], 'component'>) =>
+    telemetry?.report({ component: 'storage', ...event });
   return new BackgroundTask({
     async run() {
       const from = typeof at === 'object' ? at : undefined;
@@ -39,7 +40,7 @@ export function purgeTask({ step, onDone = () => {}, telemetry }: PurgeParts): B
       if (at === 'done') onDone();
       return at;
     },
-    retryMs: doubling(RETRY_MS, MAX_RETRY_MS),
+    retryMs: BackgroundTask.doubling(RETRY_MS, MAX_RETRY_MS),
     onFailed: (error) => report({ level: 'error', event: 'purge_failed', error }),
     onRecovered: () => report({ level: 'info', event: 'purge_recovered' }),
   });

@@ -1,15 +1,6 @@
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type {
-  BackgroundTask,
-  KeySnapshot,
-  OpenDatabase,
-  Quotas,
-  ReadVerbs,
-  StorageStats,
-  StoreOutcome,
-  Telemetry,
-} from '@memoryd/core';
+import type { BackgroundTask, OpenDatabase, readVerbs, StoreOutcome, Telemetry } from '@memoryd/core';
 import { countNewChars, type NamespaceLimits, NO_QUOTAS, sqlStorage } from '@memoryd/core';
 import { isLimited, MAX_DIMENSIONS } from '@memoryd/search';
 import { Copies, removeAbandonedCopies } from './copies.ts';
@@ -28,7 +19,7 @@ interface SqliteOptions {
   /** Maximum working memories per namespace. */
   workingMax: number;
   /** Default quotas of namespaces and users. Unlimited if omitted. */
-  quota?: Quotas;
+  quota?: NamespaceLimits['quota'];
   /** Whether to build the recall index at start and update it after writes. Defaults to true. */
   recalls?: boolean;
   telemetry?: Telemetry;
@@ -90,6 +81,8 @@ export interface Threads {
   searcher: Thread;
 }
 
+type ReadKeys = OpenDatabase['keys']['read'];
+
 /** The dependencies of the storage of a file. */
 interface StorageParts {
   path: string;
@@ -125,8 +118,8 @@ export function sqliteStorage(parts: StorageParts): OpenDatabase {
       of === 'namespace' ? purgeWithRetries(purge) : Promise.resolve(removed === 0 || purge.request('now')),
     sizeBytes: () => sizeOnDisk(path),
   });
-  const readKeys = createQuickRead<[seen?: number], KeySnapshot | undefined>(threads, 'readKeys');
-  const readStats = createQuickRead<[namespace: string, now: number], Omit<StorageStats, 'sizeBytes'>>(
+  const readKeys = createQuickRead<Parameters<ReadKeys>, Awaited<ReturnType<ReadKeys>>>(threads, 'readKeys');
+  const readStats = createQuickRead<[namespace: string, now: number], Awaited<ReturnType<typeof readVerbs.stats>>>(
     threads,
     'stats',
   );
@@ -206,7 +199,7 @@ async function getFirstPart(writer: Thread): Promise<PurgePart | undefined> {
  * thread of their own, so that they do not delay single memories, API keys and the health check. The statistics of a
  * whole namespace are a quick read.
  */
-const LONG_READS: ReadonlySet<keyof ReadVerbs> = new Set([
+const LONG_READS: ReadonlySet<keyof typeof readVerbs> = new Set([
   ...(['memories', 'growth', 'session', 'sessions', 'users', 'stats', 'namespaceUsage'] as const),
   ...(['changes', 'planPromotion', 'planMergeAfter', 'planEvict'] as const),
   'leastRetainedAfter' as const,

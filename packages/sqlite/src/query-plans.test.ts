@@ -1,18 +1,5 @@
-import type { Sql, Transaction } from '@memoryd/core';
-import { stats } from '@memoryd/core';
-import {
-  changes,
-  forgetBatch,
-  growth,
-  memories,
-  namespaces,
-  namespaceUsage,
-  readGroup,
-  sessions,
-  setLinks,
-  totals,
-  users,
-} from '@memoryd/core/testing';
+import { readVerbs, type Sql, type Transaction, writeVerbs } from '@memoryd/core';
+import { setLinks } from '@memoryd/core/testing';
 import Sqlite from 'better-sqlite3';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Connection } from './connection.ts';
@@ -27,6 +14,9 @@ const PAGE = { limit: 10, maxBytes: 1e6 };
 const OF_ADA = { userIds: ['ada'] };
 const FIRST = { createdAt: 1, ordinal: 1 };
 const TAGGED = { tags: ['one', 'other'], source: 'api' };
+
+const { changes, growth, memories, namespaces, namespaceUsage, readGroup, sessions, stats, totals, users } = readVerbs;
+const { forgetBatch } = writeVerbs;
 
 let connection: Connection;
 beforeEach(() => {

@@ -1,5 +1,5 @@
 import { workerData } from 'node:worker_threads';
-import { type NewMemory, type ReadVerbs as SharedVerbs, readVerbs as shared } from '@memoryd/core';
+import { type NewMemory, readVerbs as shared } from '@memoryd/core';
 import pLimit from 'p-limit';
 import { type FileQueries, snapshot } from './dialect.ts';
 import { type Attempt, attempt, attemptAsync } from './failure.ts';
@@ -15,7 +15,7 @@ import { pendingEmbeddings } from './vectors.ts';
 const CACHE_MIB = 16;
 const reading = lazyConnection((workerData as ThreadData).path, CACHE_MIB);
 
-const readVerbs: SharedVerbs & { pendingEmbeddings: typeof pendingEmbeddings } = { ...shared, pendingEmbeddings };
+const readVerbs: typeof shared & { pendingEmbeddings: typeof pendingEmbeddings } = { ...shared, pendingEmbeddings };
 
 /** A call of a function of `readVerbs`: the function's name, and its arguments after `FileQueries`. */
 export interface ReadCall {

@@ -1,7 +1,7 @@
 import type { Metadata } from '@memoryd/contract';
 import { DEFAULTS } from '@memoryd/contract/limits';
-import type { RecallEntry } from '@memoryd/core';
-import { CorruptDatabaseError, fromJson, MAX_SHORT_TEXT } from '@memoryd/core';
+
+import { CorruptDatabaseError, EMBEDDING_LIMITS, fromJson, type Transaction } from '@memoryd/core';
 import {
   AGENT_LABEL,
   areIntactStates,
@@ -60,6 +60,8 @@ export function buildEntry(memory: Recallable, ordinal: number, revision = 0): B
   });
 }
 
+type RecallEntry = Parameters<Transaction['recall']['enterNew']>[0][number];
+
 /** Bit in the marks of an index entry: the memory was stored without a session. */
 export const NO_SESSION_MARK = 1 << 15;
 
@@ -72,7 +74,7 @@ function getSession({ namespace, userId, sessionId }: Recallable, speaker: numbe
   return labelDigest(namespace, SESSION_LABEL, userId === '' ? sessionId : `${userId}\0${sessionId}`);
 }
 
-/** See `RecallWriter.enterNew`. */
+/** See `Transaction['recall'].enterNew`. */
 export function enterNew(connection: Connection, memories: readonly RecallEntry[]): void {
   for (const { entry, ...memory } of memories) {
     const prebuilt = entry
@@ -83,7 +85,7 @@ export function enterNew(connection: Connection, memories: readonly RecallEntry[
   queueForEmbedding(connection, memories);
 }
 
-/** See `RecallWriter.enter`. */
+/** See `Transaction['recall'].enter`. */
 export function addEntry(connection: Connection, ordinal: number): void {
   const memory = readRecallable(connection, ordinal);
   writeEntry(connection, ordinal, buildEntry(memory, ordinal, noteChange(connection, ordinal)));
@@ -249,7 +251,7 @@ function queueForEmbedding(
      ON CONFLICT DO UPDATE SET reembed = 0, stage = excluded.stage, embedded_chars = 0`,
   );
   for (const { ordinal, namespace, userId, content } of memories) {
-    insert.run(ordinal, namespace, userId, content.length > MAX_SHORT_TEXT ? LONG : SHORT);
+    insert.run(ordinal, namespace, userId, content.length > EMBEDDING_LIMITS.shortText ? LONG : SHORT);
   }
 }
 

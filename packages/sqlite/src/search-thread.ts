@@ -1,6 +1,5 @@
 import { workerData } from 'node:worker_threads';
-import type { BackgroundRequest, DistilCandidates, DistilCandidatesRequest } from '@memoryd/core';
-import { readKeys, stats } from '@memoryd/core';
+import { readVerbs, type Storage } from '@memoryd/core';
 import type {
   RankedSearchRequest,
   RecalledMemory,
@@ -9,7 +8,7 @@ import type {
   SearchResults,
   Signals,
 } from '@memoryd/search';
-import type { Connection } from './connection.ts';
+import pLimit from 'p-limit';
 import { type FileQueries, snapshot } from './dialect.ts';
 import { type Attempt, attempt, attemptAsync } from './failure.ts';
 import { isCorruption } from './file.ts';
@@ -22,26 +21,33 @@ import { IndexFollower, indexProblems } from './search/index-follower.ts';
 import { readContents, searchAndRank as searchAndRankSnapshot, search as searchSnapshot } from './search/search.ts';
 import type { ThreadData } from './storage-thread.ts';
 
+type DistilRequest = Parameters<Storage['distilCandidates']>[0];
+
 /* The thread that runs recall searches. The in-memory index exists only in this thread. */
 
 const CACHE_MIB = 16;
 const reading = lazyConnection((workerData as ThreadData).path, CACHE_MIB);
 const follower = new IndexFollower();
 
+/** Runs calls one after the other, because the connection runs one transaction at a time, and the index one query. */
+const inTurn = pLimit(1);
+
+/** Runs a call in one snapshot of the database. */
+function inSnapshot<T>(run: (queries: FileQueries) => T | Promise<T>): Promise<Attempt<T>> {
+  return inTurn(() => attemptAsync(() => snapshot(reading.open(), async (queries) => run(queries))));
+}
+
 /** Runs a search in one snapshot of the database, with the index updated to that snapshot. */
-function withIndex<T>(run: (connection: Connection, index: RecallIndex) => T): Attempt<T> {
-  return attempt(() => {
-    const connection = reading.open();
-    return connection.transaction(() => run(connection, follower.follow(connection)))();
-  });
+function withIndex<T>(run: (queries: FileQueries, index: RecallIndex) => T | Promise<T>): Promise<Attempt<T>> {
+  return inSnapshot((queries) => run(queries, follower.follow(queries.connection)));
 }
 
-export function search(request: SearchRequest): Attempt<Signals> {
-  return withIndex((connection, index) => searchSnapshot(connection, index, request));
+export function search(request: SearchRequest): Promise<Attempt<Signals>> {
+  return withIndex(({ connection }, index) => searchSnapshot(connection, index, request));
 }
 
-export function searchAndRank(request: RankedSearchRequest): Attempt<SearchResults> {
-  return withIndex((connection, index) => searchAndRankSnapshot(connection, index, request));
+export function searchAndRank(request: RankedSearchRequest): Promise<Attempt<SearchResults>> {
+  return withIndex(({ connection }, index) => searchAndRankSnapshot(connection, index, request));
 }
 
 /**
@@ -57,31 +63,29 @@ const MAX_STATE_BYTES_PER_CALL = 512 * 1024;
  * Applies at most MAX_CHANGES_PER_CALL changes of the file to the index, so that the next search has fewer changes to
  * apply. If the index is up to date, loads token states into its cache. Returns true if no change and no states remain.
  */
-export function follow(): Attempt<boolean> {
-  return attempt(() => {
-    const connection = reading.open();
-    return connection.transaction(
-      () =>
-        follower.followSome(connection, MAX_CHANGES_PER_CALL) &&
-        follower.loadStates(connection, MAX_STATE_BYTES_PER_CALL),
-    )();
-  });
+export function follow(): Promise<Attempt<boolean>> {
+  return inSnapshot(
+    ({ connection }) =>
+      follower.followSome(connection, MAX_CHANGES_PER_CALL) &&
+      follower.loadStates(connection, MAX_STATE_BYTES_PER_CALL),
+  );
 }
 
-export function distilCandidates(request: DistilCandidatesRequest): Attempt<DistilCandidates> {
-  return withIndex((connection, index) => findDistilCandidates(connection, index, request));
+export function distilCandidates(
+  request: DistilRequest,
+): Promise<Attempt<Awaited<ReturnType<Storage['distilCandidates']>>>> {
+  return withIndex((queries, index) => findDistilCandidates(queries, index, request));
 }
 
-export function backgroundCosine(request: BackgroundRequest): Attempt<number> {
-  return withIndex((connection, index) => measureBackgroundCosine(connection, index, request));
+export function backgroundCosine(request: Parameters<Storage['backgroundCosine']>[0]): Promise<Attempt<number>> {
+  return withIndex(({ connection }, index) => measureBackgroundCosine(connection, index, request));
 }
 
 /** Returns the differences between the in-memory index and the file. */
-export function checkIndex(): Attempt<string[]> {
-  return attempt(() => {
-    const connection = reading.open();
+export function checkIndex(): Promise<Attempt<string[]>> {
+  return inSnapshot(({ connection }) => {
     try {
-      return connection.transaction(() => indexProblems(connection, follower.follow(connection)))();
+      return indexProblems(connection, follower.follow(connection));
     } catch (error) {
       if (isCorruption(error)) return [`the index cannot be built: ${error.message}`];
       throw error;
@@ -96,29 +100,26 @@ export interface ReadRequest {
   maxBytes: number;
 }
 
-export function read(request: ReadRequest): Attempt<{ memories: RecalledMemory[]; truncated: boolean }> {
+export function read(request: ReadRequest): Promise<Attempt<{ memories: RecalledMemory[]; truncated: boolean }>> {
   const { namespace, ordinals, now, maxBytes } = request;
-  return attempt(() => {
-    const connection = reading.open();
-    return connection.transaction(() => readContents(connection, namespace, ordinals, now, maxBytes))();
-  });
+  return inSnapshot(({ connection }) => readContents(connection, namespace, ordinals, now, maxBytes));
 }
 
 /** Reads that are so short that they do not noticeably delay a search. */
-const quickReads = { readKeys, stats };
+const QUICK_READS = ['readKeys', 'stats'] as const;
 
-/** Runs one of `quickReads` in one snapshot of the database. */
+/** Runs one of `QUICK_READS` in one snapshot of the database. */
 export function quickRead({
   verb,
   args,
 }: {
-  verb: keyof typeof quickReads;
+  verb: (typeof QUICK_READS)[number];
   args: unknown[];
 }): Promise<Attempt<unknown>> {
-  const call = quickReads[verb] as (queries: FileQueries, ...rest: unknown[]) => Promise<unknown>;
-  return attemptAsync(() => snapshot(reading.open(), (queries) => call(queries, ...args)));
+  const call = readVerbs[verb] as (queries: FileQueries, ...rest: unknown[]) => Promise<unknown>;
+  return inSnapshot((queries) => call(queries, ...args));
 }
 
-export function close(): Attempt<void> {
-  return attempt(() => reading.close());
+export function close(): Promise<Attempt<void>> {
+  return inTurn(() => attempt(() => reading.close()));
 }

@@ -1,13 +1,5 @@
 import type { ModelInUse } from '@memoryd/core';
-import {
-  type EmbeddingBatch,
-  MAX_BATCH_USERS,
-  MAX_SHORT_TEXT,
-  type MemoryVectors,
-  type NamespaceUser,
-  type PendingEmbedding,
-  type PendingEmbeddings,
-} from '@memoryd/core';
+import { EMBEDDING_LIMITS, type EmbeddingBatch, type MemoryVectors, type PendingEmbeddings } from '@memoryd/core';
 import { getModel, getVectors, MODEL_OFFSET, toInt8, withVectors } from '@memoryd/search';
 import { type Connection, modelInUse, sql } from './connection.ts';
 import type { FileQueries } from './dialect.ts';
@@ -38,7 +30,12 @@ function switchModel(connection: Connection, modelId: string): void {
        iif(octet_length(m.content) > @short, ${LONG}, ${SHORT})
      FROM recall_entry e CROSS JOIN memory m USING (ordinal) WHERE substr(e.entry, @place, 4) <> @number
      ON CONFLICT DO UPDATE SET reembed = excluded.reembed, stage = excluded.stage`,
-  ).run({ place: MODEL_OFFSET + 1, none: encodeModel(0), number: encodeModel(number), short: MAX_SHORT_TEXT });
+  ).run({
+    place: MODEL_OFFSET + 1,
+    none: encodeModel(0),
+    number: encodeModel(number),
+    short: EMBEDDING_LIMITS.shortText,
+  });
 }
 
 /** Returns a model number as bytes, as stored in an index entry. */
@@ -150,6 +147,9 @@ function getQueues({ long }: EmbeddingBatch): Queue[] {
   return ([0, 1] as const).flatMap((reembed) => stages.map((stage) => ({ reembed, stage })));
 }
 
+type PendingEmbedding = PendingEmbeddings['memories'][number];
+type NamespaceUser = NonNullable<EmbeddingBatch['after']>;
+
 /** Place of a memory in a queue. `turn` is the number of earlier places of its user. */
 interface Place extends NamespaceUser {
   ordinal: number;
@@ -183,7 +183,7 @@ function takeTurns(
   return places.slice(0, limit);
 }
 
-/** Returns the users of a queue after a user, at most `MAX_BATCH_USERS`. */
+/** Returns the users of a queue after a user, at most `EMBEDDING_LIMITS.batchUsers`. */
 function nextUsers(connection: Connection, { reembed, stage }: Queue, after?: NamespaceUser): NamespaceUser[] {
   const next = sql(
     connection,
@@ -191,7 +191,7 @@ function nextUsers(connection: Connection, { reembed, stage }: Queue, after?: Na
      WHERE reembed = ? AND stage = ? AND (namespace, user_id) > (?, ?) ORDER BY namespace, user_id LIMIT 1`,
   );
   const users: NamespaceUser[] = [];
-  for (let last = after; users.length < MAX_BATCH_USERS; last = users.at(-1)) {
+  for (let last = after; users.length < EMBEDDING_LIMITS.batchUsers; last = users.at(-1)) {
     const user = next.get(reembed, stage, last?.namespace ?? '', last?.userId ?? '') as NamespaceUser | undefined;
     if (!user) break;
     users.push(user);

@@ -2,7 +2,6 @@ import {
   type NamespaceLimits,
   type NewMemory,
   readRooms,
-  type WriteVerbs as SharedVerbs,
   type StoreOutcome,
   writeVerbs as shared,
 } from '@memoryd/core';
@@ -42,7 +41,7 @@ const ownVerbs = {
   useModel: onConnection(useModel),
   putVectors: onConnection(putVectors),
 };
-export type WriteVerbs = Omit<SharedVerbs, keyof typeof ownVerbs> & typeof ownVerbs;
+export type WriteVerbs = Omit<typeof shared, keyof typeof ownVerbs> & typeof ownVerbs;
 
 /**
  * The functions that the write thread runs, by name. Each call runs in a transaction shared with other calls. If a call

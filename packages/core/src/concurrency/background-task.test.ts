@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { BackgroundTask, type BackgroundTaskOptions, doubling, type Outcome } from './background-task.ts';
+import { BackgroundTask, type BackgroundTaskOptions, type Outcome } from './background-task.ts';
 
 const NOON = 43_200_000;
 
@@ -152,6 +152,6 @@ describe('a background task', () => {
 });
 
 it('doubling returns a pause that doubles with each failure, up to the maximum', () => {
-  const pauses = Array.from({ length: 6 }, (_, failures) => doubling(500, 3000)(failures));
+  const pauses = Array.from({ length: 6 }, (_, failures) => BackgroundTask.doubling(500, 3000)(failures));
   expect(pauses).toEqual([500, 500, 1000, 2000, 3000, 3000]);
 });

@@ -23,6 +23,11 @@ export interface BackgroundTaskOptions {
  * or blocked run is retried automatically if `retryMs` or `everyMs` is set.
  */
 export class BackgroundTask {
+  /** Returns a function that computes a delay in ms. The delay doubles with each consecutive failure, up to `maxMs`. */
+  static doubling(firstMs: number, maxMs: number): (failuresInARow: number) => number {
+    return (failures) => Math.min(firstMs * 2 ** Math.max(0, failures - 1), maxMs);
+  }
+
   readonly #options: BackgroundTaskOptions;
   readonly #stopping = new AbortController();
   #running: Promise<void> | undefined;
@@ -140,9 +145,4 @@ function newNext(): Next {
     resolve = settle;
   });
   return { promise, resolve, isUrgent: false };
-}
-
-/** Returns a function that computes a delay in ms. The delay doubles with each consecutive failure, up to `maxMs`. */
-export function doubling(firstMs: number, maxMs: number): (failuresInARow: number) => number {
-  return (failures) => Math.min(firstMs * 2 ** Math.max(0, failures - 1), maxMs);
 }

@@ -1,7 +1,8 @@
 import type { Owner } from '@memoryd/search';
 import { groupByOwner } from '@memoryd/search';
 import { selectAgreeing } from '../distil/agreement.ts';
-import { GROUP_LIMITS, type GroupsBefore, groupMemories } from '../distil/group.ts';
+import { DISTIL_LIMITS } from '../distil/bounds.ts';
+import { type GroupsBefore, groupMemories } from '../distil/group.ts';
 import type { EmbeddingQueue } from '../embedding-queue/embedding-queue.ts';
 import { paced } from '../operations/time.ts';
 import type { DecliningDistiller, Distilled } from '../ports/distiller.ts';
@@ -215,7 +216,7 @@ function needsOnly({ candidates }: FoundGroup, memories: readonly MemoryVersion[
 
 // An existing semantic memory needs one source; a new semantic memory needs `minSources`.
 function isDistillable({ semantic }: FoundGroup, { sources, isClosed }: ReadGroup): boolean {
-  return !isClosed && sources.length >= (semantic === undefined ? GROUP_LIMITS.minSources : 1);
+  return !isClosed && sources.length >= (semantic === undefined ? DISTIL_LIMITS.minSources : 1);
 }
 
 /**

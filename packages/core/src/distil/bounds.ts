@@ -4,29 +4,26 @@
  */
 export const DISTILLING_RULES = 1;
 
-/**
- * Maximum queued memories that one call of `Storage.distilCandidates` examines, including memories that are not ready
- * to be distilled.
- */
-export const PASSED_AT_ONCE = 256;
-
-/** Nearest memories examined per vector of a candidate: several times the size of a group. */
-export const NEAREST = 32;
-
-/**
- * Maximum vectors of a candidate that are searched for neighbors. Further vectors are ignored, because such a long text
- * has no single topic.
- */
-export const MAX_VECTORS = 4;
-
-/** Maximum characters of a candidate's text that are searched for rare words. */
-export const WORDS_CHARS = 8192;
-
-/**
- * Maximum texts of an owner that are sampled for the background cosine: twice the number used, because a sample can
- * contain many texts that are nearly equal, such as daily notes with a date.
- */
-export const MAX_SAMPLED = 128;
+/** Limits of distilling that searches share. */
+export const DISTIL_LIMITS = {
+  /** Two similar memories may be one statement repeated; three show that a topic lasts. */
+  minSources: 3,
+  /** A semantic memory quotes at most eight sentences, which would cover little of a larger group. */
+  maxSources: 12,
+  /** Queued memories that one call of `Storage.distilCandidates` examines, including memories that are not ready. */
+  waiting: 256,
+  /** Nearest memories examined per vector of a candidate: several times the size of a group. */
+  nearest: 32,
+  /** Vectors of a candidate that are searched for neighbors. A text with more vectors has no single topic. */
+  vectors: 4,
+  /** Characters of a candidate's text that are searched for rare words. */
+  chars: 8192,
+  /**
+   * Texts of an owner that are sampled for the background cosine: twice the number used, because a sample can contain
+   * many texts that are nearly equal, such as daily notes with a date.
+   */
+  sampled: 128,
+} as const;
 
 /** Maximum sampled texts that are used. */
 const MAX_COMPARED = 64;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { DISTIL_LIMITS } from './bounds.ts';
 import {
-  GROUP_LIMITS,
   type GroupCandidate,
   type Grouping,
   type GroupsBefore,
@@ -161,12 +161,12 @@ describe('groupMemories for any input', () => {
         const known = withSources(...sources);
         const { made, grown } = groupMemories(candidates(some), known);
         for (const group of made) {
-          expect(group.length).toBeGreaterThanOrEqual(GROUP_LIMITS.minSources);
-          expect(group.length).toBeLessThanOrEqual(GROUP_LIMITS.maxSources);
+          expect(group.length).toBeGreaterThanOrEqual(DISTIL_LIMITS.minSources);
+          expect(group.length).toBeLessThanOrEqual(DISTIL_LIMITS.maxSources);
         }
         for (const { semantic, joining } of grown) {
           const size = joining.length + (known.groupSizes.get(semantic) ?? 0);
-          expect(size).toBeLessThanOrEqual(GROUP_LIMITS.maxSources);
+          expect(size).toBeLessThanOrEqual(DISTIL_LIMITS.maxSources);
         }
         const placed = [...made.flat(), ...grown.flatMap(({ joining }) => joining), ...known.semanticBySource.keys()];
         expect(new Set(placed).size).toBe(placed.length);

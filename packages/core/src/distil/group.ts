@@ -1,5 +1,6 @@
 import { DEFAULTS } from '@memoryd/contract/limits';
 import { getLabel, queryWords } from '@memoryd/search';
+import { DISTIL_LIMITS } from './bounds.ts';
 
 /** A memory that is similar to a candidate. */
 interface Neighbor {
@@ -36,13 +37,6 @@ export interface Grouping {
   /** Sources to add to a semantic memory, up to a total of 12. */
   grown: { semantic: number; joining: number[] }[];
 }
-
-export const GROUP_LIMITS = {
-  /** Two similar memories may be one statement repeated; three show that a topic lasts. */
-  minSources: 3,
-  /** A semantic memory quotes at most eight sentences, which would cover little of a larger group. */
-  maxSources: 12,
-} as const;
 
 /**
  * Minimum nearness of two memories in a group, as a fraction of the way from the background cosine to 1. The cosine of
@@ -185,7 +179,7 @@ class Groups {
       const joins = [...pending].flatMap((ordinal) => this.#findJoin(ordinal) ?? []);
       pending = new Set();
       for (const { ordinal, group } of joins.sort((a, b) => b.cosine - a.cosine || a.ordinal - b.ordinal)) {
-        if (group.size >= GROUP_LIMITS.maxSources) {
+        if (group.size >= DISTIL_LIMITS.maxSources) {
           pending.add(ordinal);
           continue;
         }
@@ -201,14 +195,14 @@ class Groups {
    */
   addStar(): number[] {
     let center: number | undefined;
-    let maxFree = GROUP_LIMITS.minSources - 2;
+    let maxFree = DISTIL_LIMITS.minSources - 2;
     for (const [ordinal, free] of this.#freeTieCounts) {
       if (free <= maxFree || this.#groupByOrdinal.has(ordinal)) continue;
       maxFree = free;
       center = ordinal;
     }
     if (center === undefined) return [];
-    const star = [center, ...this.#findFreeTies(center)].slice(0, GROUP_LIMITS.maxSources);
+    const star = [center, ...this.#findFreeTies(center)].slice(0, DISTIL_LIMITS.maxSources);
     const group: Group = { semantic: undefined, size: 0, joining: [] };
     this.#groups.push(group);
     for (const ordinal of star) this.#join(ordinal, group);
@@ -233,7 +227,7 @@ class Groups {
     const tiesTo = new Map<Group, number>();
     for (const { ordinal: other, cosine } of this.#ties.get(ordinal) ?? []) {
       const group = this.#groupByOrdinal.get(other);
-      if (!group || group.size >= GROUP_LIMITS.maxSources) continue;
+      if (!group || group.size >= DISTIL_LIMITS.maxSources) continue;
       const count = (tiesTo.get(group) ?? 0) + 1;
       tiesTo.set(group, count);
       if (count === Math.min(MIN_TIES, group.size)) return { ordinal, group, cosine };

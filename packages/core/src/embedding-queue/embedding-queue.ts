@@ -3,7 +3,7 @@ import { MemoryError } from '@memoryd/contract';
 import type { QueryVector } from '@memoryd/search';
 import { copyString } from '@memoryd/search';
 import { LRUCache } from 'lru-cache';
-import { BackgroundTask, doubling, type Outcome } from '../concurrency/background-task.ts';
+import { BackgroundTask, type Outcome } from '../concurrency/background-task.ts';
 import { paced } from '../operations/time.ts';
 import {
   type Embedder,
@@ -15,7 +15,7 @@ import {
 import type { Telemetry } from '../ports/runtime.ts';
 import type { Storage } from '../ports/storage.ts';
 import {
-  MAX_SHORT_TEXT,
+  EMBEDDING_LIMITS,
   type MemoryVectors,
   type NamespaceUser,
   type PendingEmbedding,
@@ -36,9 +36,9 @@ const MAX_CACHED_QUERIES = 1000;
 
 /** Pause after the first failure. The pause doubles with each consecutive failure. */
 const FIRST_PAUSE_MS = 500;
-const MODEL_BACKOFF = doubling(FIRST_PAUSE_MS, 60_000);
+const MODEL_BACKOFF = BackgroundTask.doubling(FIRST_PAUSE_MS, 60_000);
 /** Used if only storage failed. */
-const STORAGE_BACKOFF = doubling(FIRST_PAUSE_MS, 5000);
+const STORAGE_BACKOFF = BackgroundTask.doubling(FIRST_PAUSE_MS, 5000);
 
 /** Interval for polling storage for memories that another process left without vectors, and for the model in use. */
 const POLL_INTERVAL_MS = 5000;
@@ -189,7 +189,7 @@ export class EmbeddingQueue {
    */
   async stored(memories: readonly PendingEmbedding[]): Promise<void> {
     if (memories.length === 0) return;
-    const short = memories.filter(({ content }) => content.length <= MAX_SHORT_TEXT);
+    const short = memories.filter(({ content }) => content.length <= EMBEDDING_LIMITS.shortText);
     if (short.length < memories.length) this.#lookForLongTexts();
     this.#backlog += short.length;
     if (!this.#isQuick) return this.#lookForShortTexts();

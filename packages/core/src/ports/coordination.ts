@@ -18,7 +18,7 @@ export interface Lease {
 }
 
 /** Topic of a notice: changes of memories (`events`), or of API keys (`keys`). */
-export type NoticeTopic = 'events' | 'keys';
+type NoticeTopic = 'events' | 'keys';
 
 /** Maximum length of a notice, in bytes of UTF-8. */
 export const MAX_NOTICE_BYTES = 7000;

@@ -257,7 +257,7 @@ export interface DistilCandidatesRequest extends Promotion {
 }
 
 /** Requests the background cosine of one owner at the time `now`, in ms. */
-export interface BackgroundRequest {
+interface BackgroundRequest {
   namespace: string;
   owner: Owner;
   now: number;

@@ -37,7 +37,7 @@ export type ExportRecord = { memory: MemoryRecord } | ({ declinedGroup: string }
  * Records in the order in which the memories were stored, except that a semantic memory follows the first of its
  * sources. Declined groups are last.
  */
-export interface ExportRecords {
+interface ExportRecords {
   count: number;
   /** Can be read once. */
   records: AsyncIterable<ExportRecord>;

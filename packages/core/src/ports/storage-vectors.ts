@@ -1,10 +1,15 @@
 import type { Embedding } from './embedder.ts';
 
-/**
- * Maximum length of a short text. Longer texts are embedded piece by piece in a queue of their own, so that short texts
- * do not wait for them. A database may measure the length in UTF-16 units or in bytes of UTF-8.
- */
-export const MAX_SHORT_TEXT = 4096;
+/** Limits of the queue of texts without vectors. */
+export const EMBEDDING_LIMITS = {
+  /**
+   * Length of a short text. Longer texts are embedded piece by piece in a queue of their own, so that short texts do not
+   * wait for them. A database may measure the length in UTF-16 units or in bytes of UTF-8.
+   */
+  shortText: 4096,
+  /** Users in a batch of pending texts. */
+  batchUsers: 32,
+} as const;
 
 /** A memory whose current text has no vectors of the model in use, or only those of its beginning. */
 export interface PendingEmbedding {
@@ -42,7 +47,7 @@ export interface EmbeddingBatch {
 }
 
 /**
- * A batch of pending texts. At most `MAX_BATCH_USERS` users of any namespace take turns within the batch, text by text.
+ * A batch of pending texts. At most `EMBEDDING_LIMITS.batchUsers` users of any namespace take turns within the batch, text by text.
  * The texts of a user are in order of arrival, or in reverse order if the newest were requested.
  *
  * `isInUse`: false if another model is in use; then the batch is empty. `reembed`: true if the requested queue, of short
@@ -59,9 +64,6 @@ export interface PendingEmbeddings {
   after?: NamespaceUser;
   settled: number[];
 }
-
-/** Maximum users in a batch of pending texts. */
-export const MAX_BATCH_USERS = 32;
 
 /**
  * The embedding of a memory, or of the piece of its text from the offset `from` (0 if omitted) to the offset `next` (the

@@ -1,6 +1,6 @@
 import { LIMITS } from '@memoryd/contract/limits';
 import type { KeySnapshot, StoredKey } from '../ports/administration.ts';
-import { deleteProperty, getProperty, setProperty } from './database-marks.ts';
+import { getProperty, setProperty } from './database-marks.ts';
 import { count, type Queries } from './queries.ts';
 import { raw, sql } from './sql.ts';
 
@@ -36,7 +36,7 @@ export async function addKey(queries: Queries, key: StoredKey): Promise<boolean>
     INSERT INTO api_key (id, namespace, user_id, agent_id, scope, name, digest, created_at, expires_at, last_used_at, revoked_at)
     VALUES (${key.id}, ${key.namespace}, ${key.userId}, ${key.agentId}, ${key.scope}, ${key.name}, ${key.digest}, ${key.createdAt}, ${key.expiresAt},
       ${key.lastUsedAt}, ${key.revokedAt})`);
-  await deleteProperty(queries, LOOPBACK_OPEN);
+  await setProperty(queries, LOOPBACK_OPEN, undefined);
   await noteChange(queries);
   return true;
 }

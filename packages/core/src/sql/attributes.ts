@@ -17,14 +17,15 @@ export function attributeKey(text: string): string {
   return text.length <= MAX_KEY_LENGTH && !text.startsWith('\u0001') ? text : `\u0001${hash('sha256', text)}`;
 }
 
+/** An attribute as it is stored. `name` is its name in messages, `key` the stored form of the name. */
+interface StoredAttribute {
+  name: string;
+  key: string;
+  value: string;
+}
+
 /** Returns the distinct attributes of a memory row, or undefined if its JSON cannot be parsed. */
-export function attributesOfRow({
-  tags,
-  metadata,
-}: {
-  tags: string;
-  metadata: string;
-}): [string, string][] | undefined {
+export function attributesOfRow({ tags, metadata }: { tags: string; metadata: string }): StoredAttribute[] | undefined {
   try {
     const all = [
       ...getAttributes(
@@ -32,7 +33,8 @@ export function attributesOfRow({
         fromJson<Metadata>(metadata, 'the metadata of', 'a memory'),
       ),
     ];
-    return [...new Map(all.map((attribute) => [attribute.join('\0'), attribute])).values()];
+    const distinct = new Map(all.map((attribute) => [attribute.join('\0'), attribute])).values();
+    return Array.from(distinct, ([name, value]) => ({ name, key: attributeKey(name), value: attributeKey(value) }));
   } catch (error) {
     if (error instanceof CorruptDatabaseError) return undefined;
     throw error;

@@ -1,23 +1,23 @@
 import { MemoryError } from '@memoryd/contract/errors';
 
-/** Message for a corrupted database, with instructions for recovery. */
-export const CORRUPTED_MESSAGE =
-  'the database is corrupt; restore a backup (`memoryd verify` reports what is wrong with a database file)';
-
 /**
  * Error for corrupted data, such as a column value that memoryd never writes. Has the code UNAVAILABLE, because the
  * database is at fault and not the request.
  */
 export class CorruptDatabaseError extends MemoryError {
+  /** Begins the message of every such error, with the way to recover. */
+  static readonly MESSAGE =
+    'the database is corrupt; restore a backup (`memoryd verify` reports what is wrong with a database file)';
+
   /** @param what the corrupted item, such as "memory 7 has tags that are not valid JSON" */
   constructor(what: string) {
-    super('UNAVAILABLE', `${CORRUPTED_MESSAGE}: ${what}`);
+    super('UNAVAILABLE', `${CorruptDatabaseError.MESSAGE}: ${what}`);
   }
 }
 
 /** Returns true if the error reports a corrupted database. */
 export function isCorruption(error: unknown): error is MemoryError {
-  return error instanceof MemoryError && error.message.startsWith(CORRUPTED_MESSAGE);
+  return error instanceof MemoryError && error.message.startsWith(CorruptDatabaseError.MESSAGE);
 }
 
 /**

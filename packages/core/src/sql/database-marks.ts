@@ -30,6 +30,12 @@ export async function changedUntil(queries: Queries): Promise<ChangedUntil | und
   return value === undefined ? undefined : fromJson<ChangedUntil>(value, 'the property', CHANGED_UNTIL);
 }
 
+/** Records the progress of a model change, or its end if `until` is undefined. */
+export async function setChangedUntil(queries: Queries, until: ChangedUntil | undefined): Promise<void> {
+  const value = until && JSON.stringify({ namespace: until.namespace, ordinal: until.ordinal });
+  await setProperty(queries, CHANGED_UNTIL, value);
+}
+
 /** The current embedding model. `dimensions` is null until the model has produced a vector. */
 export interface ModelInUse {
   number: number;
@@ -42,14 +48,15 @@ export async function getProperty(queries: Pick<Queries, 'row'>, name: string): 
   return (await queries.row<{ value: string }>(sql`SELECT value FROM property WHERE name = ${name}`))?.value;
 }
 
-export async function setProperty(queries: Queries, name: string, value: string): Promise<void> {
+/** Sets a database property, or deletes it if the value is undefined. */
+export async function setProperty(queries: Queries, name: string, value: string | undefined): Promise<void> {
+  if (value === undefined) {
+    await queries.run(sql`DELETE FROM property WHERE name = ${name}`);
+    return;
+  }
   await queries.run(sql`
     INSERT INTO property (name, value) VALUES (${name}, ${value})
     ON CONFLICT (name) DO UPDATE SET value = excluded.value`);
-}
-
-export async function deleteProperty(queries: Queries, name: string): Promise<void> {
-  await queries.run(sql`DELETE FROM property WHERE name = ${name}`);
 }
 
 /**
@@ -117,7 +124,7 @@ export async function isMigrating(queries: Queries): Promise<boolean> {
 
 /** See `Storage.endMigration`. */
 export function endMigration(queries: Queries): Promise<void> {
-  return deleteProperty(queries, MIGRATING_FROM);
+  return setProperty(queries, MIGRATING_FROM, undefined);
 }
 
 const TABLES = ['memory', 'consolidation_run', 'declined_group', 'quota', 'api_key'];

@@ -2,7 +2,7 @@ import type { MemoryFilter, OwnerFilter } from '@memoryd/search';
 import { filteredAttributes } from '@memoryd/search';
 import type { Promotion } from '../ports/storage-consolidation.ts';
 import { attributeKey } from './attributes.ts';
-import type { Dialect, Queries } from './queries.ts';
+import type { Dialect } from './queries.ts';
 import { join, raw, type Sql, sql } from './sql.ts';
 
 /** Returns a condition on `memory m`: in the namespace, visible at `now`, and matching the filter. */
@@ -89,17 +89,6 @@ export function isOfOwners(dialect: Dialect, of: OwnerFilter): Sql {
   return join([raw('true'), ...ofOwners(dialect, of)], ' AND ');
 }
 
-/** Returns true if any memory of the namespace has a user or an agent. */
-export async function hasOwners(queries: Queries, namespace: string): Promise<boolean> {
-  const found = await queries.row(sql`
-    SELECT 1 FROM (
-      SELECT * FROM (SELECT 1 FROM memory m WHERE m.namespace = ${namespace} AND m.user_id <> '' LIMIT 1) AS of_user
-      UNION ALL
-      SELECT * FROM (SELECT 1 FROM memory m WHERE m.namespace = ${namespace} AND m.agent_id <> '' LIMIT 1) AS of_agent)
-      AS owned LIMIT 1`);
-  return found !== undefined;
-}
-
 /** Returns a query for the ordinals of the memories with an attribute value. */
 export function holders(namespace: string, name: string, value: string): Sql {
   return sql`SELECT a.ordinal FROM attribute a
@@ -183,6 +172,6 @@ export const BEFORE_THE_LAST = raw('ROWS BETWEEN UNBOUNDED PRECEDING AND 2 PRECE
  * Returns the earliest future storage time, in ms, with which a memory is promoted. Such a memory was stored before the
  * clock was set back. See `Promotion`.
  */
-export function aheadFrom({ promotedUntil, now }: Promotion): number {
+function aheadFrom({ promotedUntil, now }: Promotion): number {
   return 2 * now - promotedUntil;
 }

@@ -1,15 +1,15 @@
 import { COUNTED } from './counters.ts';
 import { IN_TIER } from './filters.ts';
 
-/** Maximum problems that a check of a database reports. */
-export const MAX_PROBLEMS = 100;
-
 /**
- * Statements that find inconsistent counts, links, run records, sources and distillation queues, one problem per row.
- * Adapters add checks of their index entries and attributes.
+ * Checks of a database. `maxProblems` is the maximum of problems that a check reports. `statements` inconsistent
+ * counts, links, run records, sources and distillation queues, one problem per row. Databases add checks of their index
+ * entries and attributes.
  */
-export const PROBLEMS: readonly string[] = [
-  `SELECT CASE WHEN user_id = '' THEN '' ELSE 'user ' || user_id || ' in ' END || 'namespace ' || namespace || ' has a '
+export const INTEGRITY: { readonly maxProblems: number; readonly statements: readonly string[] } = {
+  maxProblems: 100,
+  statements: [
+    `SELECT CASE WHEN user_id = '' THEN '' ELSE 'user ' || user_id || ' in ' END || 'namespace ' || namespace || ' has a '
      || tier || ' count of ' || coalesce(kept.count, 0) || ', expected ' || coalesce(counted.count, 0)
    FROM (SELECT namespace, user_id, tier, sum(count) AS count FROM tier_count GROUP BY namespace, user_id, tier) kept
    FULL JOIN (
@@ -18,7 +18,7 @@ export const PROBLEMS: readonly string[] = [
      SELECT namespace, user_id, tier, count(*) FROM memory m WHERE ${IN_TIER} AND user_id <> ''
      GROUP BY namespace, user_id, tier) counted USING (namespace, user_id, tier)
    WHERE coalesce(kept.count, 0) <> coalesce(counted.count, 0)`,
-  `SELECT 'the counts of session ' || session_id || ' in namespace ' || namespace || ' are wrong'
+    `SELECT 'the counts of session ' || session_id || ' in namespace ' || namespace || ' are wrong'
    FROM (
      SELECT namespace, session_id, user_id, agent_id, sum(count) AS count, min(first_at) AS first_at,
        max(last_at) AS last_at
@@ -31,7 +31,7 @@ export const PROBLEMS: readonly string[] = [
      GROUP BY namespace, session_id, user_id, agent_id) counted USING (namespace, session_id, user_id, agent_id)
    WHERE kept.count IS DISTINCT FROM counted.count OR kept.first_at IS DISTINCT FROM counted.first_at
      OR kept.last_at IS DISTINCT FROM counted.last_at`,
-  `SELECT 'the number of users or sessions of namespace ' || namespace || ' is wrong'
+    `SELECT 'the number of users or sessions of namespace ' || namespace || ' is wrong'
    FROM (
      SELECT namespace, sum(users) AS users, sum(sessions) AS sessions FROM usage WHERE user_id = '' GROUP BY namespace) kept
    FULL JOIN (
@@ -46,7 +46,7 @@ export const PROBLEMS: readonly string[] = [
      GROUP BY namespace) counted USING (namespace)
    WHERE coalesce(kept.users, 0) <> coalesce(counted.users, 0)
      OR coalesce(kept.sessions, 0) <> coalesce(counted.sessions, 0)`,
-  `SELECT 'user ' || coalesce(kept.user_id, counted.user_id) || ' in namespace ' || namespace || ' is not listed correctly'
+    `SELECT 'user ' || coalesce(kept.user_id, counted.user_id) || ' in namespace ' || namespace || ' is not listed correctly'
    FROM (
      SELECT namespace, user_id, max(last_stored_at) AS last_at FROM usage WHERE user_id <> ''
      GROUP BY namespace, user_id) kept
@@ -54,13 +54,13 @@ export const PROBLEMS: readonly string[] = [
      SELECT namespace, user_id, max(stored_at) FILTER (WHERE tier <> 'semantic') AS last_at FROM memory
      WHERE user_id <> '' GROUP BY namespace, user_id) counted USING (namespace, user_id)
    WHERE kept.last_at IS NULL OR counted.user_id IS NULL OR kept.last_at < counted.last_at`,
-  `SELECT 'the usage of namespace ' || namespace || ' is wrong'
+    `SELECT 'the usage of namespace ' || namespace || ' is wrong'
    FROM (
      SELECT namespace, sum(memories) AS memories, sum(bytes) AS bytes FROM usage WHERE user_id = '' GROUP BY namespace) kept
    FULL JOIN (SELECT m.namespace, ${COUNTED.text} FROM memory m GROUP BY m.namespace) counted USING (namespace)
    WHERE coalesce(kept.memories, 0) <> coalesce(counted.memories, 0)
      OR coalesce(kept.bytes, 0) <> coalesce(counted.bytes, 0)`,
-  `SELECT 'the usage of user ' || user_id || ' in namespace ' || namespace || ' is wrong'
+    `SELECT 'the usage of user ' || user_id || ' in namespace ' || namespace || ' is wrong'
    FROM (
      SELECT namespace, user_id, sum(memories) AS memories, sum(bytes) AS bytes FROM usage
      WHERE user_id <> '' GROUP BY namespace, user_id) kept
@@ -69,43 +69,44 @@ export const PROBLEMS: readonly string[] = [
      counted USING (namespace, user_id)
    WHERE coalesce(kept.memories, 0) <> coalesce(counted.memories, 0)
      OR coalesce(kept.bytes, 0) <> coalesce(counted.bytes, 0)`,
-  `SELECT 'memory ' || m.ordinal || ' is linked to a memory of another user or agent' FROM memory m
+    `SELECT 'memory ' || m.ordinal || ' is linked to a memory of another user or agent' FROM memory m
    JOIN memory s ON s.namespace = m.namespace AND s.id IN (m.merged_into, m.superseded_by, m.supersedes)
    WHERE s.user_id <> m.user_id OR s.agent_id <> m.agent_id`,
-  `SELECT 'memory ' || l.semantic || ' was distilled from a memory of another user or agent' FROM memory_source l
+    `SELECT 'memory ' || l.semantic || ' was distilled from a memory of another user or agent' FROM memory_source l
    JOIN memory m ON m.namespace = l.namespace AND m.ordinal = l.semantic
    JOIN memory s ON s.namespace = l.namespace AND s.ordinal = l.source
    WHERE s.user_id <> m.user_id OR s.agent_id <> m.agent_id`,
-  `SELECT 'memory ' || m.ordinal || ' was merged into a missing memory' FROM memory m
+    `SELECT 'memory ' || m.ordinal || ' was merged into a missing memory' FROM memory m
    LEFT JOIN memory s ON s.namespace = m.namespace AND s.id = m.merged_into
    WHERE m.merged_into IS NOT NULL AND s.ordinal IS NULL`,
-  `SELECT 'memory ' || m.ordinal || ' is superseded by a missing memory' FROM memory m
+    `SELECT 'memory ' || m.ordinal || ' is superseded by a missing memory' FROM memory m
    LEFT JOIN memory s ON s.namespace = m.namespace AND s.id = m.superseded_by
    WHERE m.superseded_by IS NOT NULL AND s.ordinal IS NULL`,
-  `SELECT 'the attachment of memory ' || coalesce(a.ordinal, m.ordinal) || ' is missing, or has no row or another size'
+    `SELECT 'the attachment of memory ' || coalesce(a.ordinal, m.ordinal) || ' is missing, or has no row or another size'
    FROM (SELECT namespace, ordinal, attachment_bytes FROM memory WHERE attachment_bytes > 0) m
    FULL JOIN (SELECT namespace, ordinal, octet_length(attachment) AS bytes FROM memory_attachment) a
      USING (namespace, ordinal)
    WHERE m.attachment_bytes IS DISTINCT FROM a.bytes`,
-  `SELECT DISTINCT 'memory ' || h.ordinal || ' has a history but no row' FROM memory_history h
+    `SELECT DISTINCT 'memory ' || h.ordinal || ' has a history but no row' FROM memory_history h
    LEFT JOIN memory m USING (namespace, ordinal) WHERE m.ordinal IS NULL`,
-  `SELECT 'memory ' || a.ordinal || ' has an access count but no row' FROM memory_access a
+    `SELECT 'memory ' || a.ordinal || ' has an access count but no row' FROM memory_access a
    LEFT JOIN memory m USING (namespace, ordinal) WHERE m.ordinal IS NULL`,
-  `SELECT 'run ' || c.run || ' has changes but no row' FROM consolidation_change c
+    `SELECT 'run ' || c.run || ' has changes but no row' FROM consolidation_change c
    LEFT JOIN consolidation_run r ON r.namespace = c.namespace AND r.no = c.run WHERE r.no IS NULL`,
-  `SELECT 'run ' || c.run || ' has a change of memory ' || c.ordinal || ', which is missing' FROM consolidation_change c
+    `SELECT 'run ' || c.run || ' has a change of memory ' || c.ordinal || ', which is missing' FROM consolidation_change c
    LEFT JOIN memory m USING (namespace, ordinal) WHERE m.ordinal IS NULL`,
-  `SELECT 'namespace ' || namespace || ' has ' || count(*) || ' unfinished runs' FROM consolidation_run
+    `SELECT 'namespace ' || namespace || ' has ' || count(*) || ' unfinished runs' FROM consolidation_run
    WHERE state IN ('running', 'undoing') GROUP BY namespace HAVING count(*) > 1`,
-  `SELECT 'memory ' || l.source || ' is not a valid source of memory ' || l.semantic FROM memory_source l
+    `SELECT 'memory ' || l.source || ' is not a valid source of memory ' || l.semantic FROM memory_source l
    LEFT JOIN memory m ON m.namespace = l.namespace AND m.ordinal = l.semantic AND m.tier = 'semantic'
    LEFT JOIN memory s ON s.namespace = l.namespace AND s.ordinal = l.source AND s.tier <> 'semantic'
    WHERE m.ordinal IS NULL OR s.ordinal IS NULL`,
-  `SELECT 'memory ' || m.ordinal || ' is semantic and has no source' FROM memory m
+    `SELECT 'memory ' || m.ordinal || ' is semantic and has no source' FROM memory m
    LEFT JOIN memory_source l ON l.namespace = m.namespace AND l.semantic = m.ordinal
    WHERE m.tier = 'semantic' AND l.source IS NULL AND m.revision IS NOT DISTINCT FROM m.distilled_revision`,
-  `SELECT 'memory ' || c.ordinal || ' is queued for distillation but cannot be distilled' FROM distil_candidate c
+    `SELECT 'memory ' || c.ordinal || ' is queued for distillation but cannot be distilled' FROM distil_candidate c
    LEFT JOIN memory m
      ON m.namespace = c.namespace AND m.ordinal = c.ordinal AND m.tier <> 'semantic' AND ${IN_TIER}
    WHERE m.ordinal IS NULL`,
-];
+  ],
+};

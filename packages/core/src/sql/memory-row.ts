@@ -35,7 +35,7 @@ export interface MemoryRow {
  * A selected row with the fields of a recalled memory. `is_correction_expired` is true if the superseding memory has
  * expired, and null if there is no superseding memory.
  */
-export type ResultRow = Pick<
+type ResultRow = Pick<
   MemoryRow,
   | 'ordinal'
   | 'id'

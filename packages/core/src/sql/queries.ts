@@ -28,7 +28,7 @@ export interface Queries {
 }
 
 /** The SQL type of a value. A `bytea` value is a Buffer. */
-export type ColumnType = 'integer' | 'bigint' | 'double precision' | 'boolean' | 'text' | 'bytea';
+type ColumnType = 'integer' | 'bigint' | 'double precision' | 'boolean' | 'text' | 'bytea';
 
 /** Returns the number of rows. `rows` is the part of the statement after FROM. */
 export async function count(queries: Queries, rows: Sql): Promise<number> {
@@ -44,7 +44,7 @@ export interface Transaction extends Queries {
 }
 
 /** The fields of a stored memory from which its index entry is built. */
-export interface RecallEntry extends Recallable {
+interface RecallEntry extends Recallable {
   ordinal: number;
   tier: Tier;
   /** See `NewRow`. */
@@ -52,7 +52,7 @@ export interface RecallEntry extends Recallable {
 }
 
 /** Writes the index entries that recall searches. */
-export interface RecallWriter {
+interface RecallWriter {
   /**
    * Indexes newly stored memories: terms immediately, vectors once they are embedded.
    *

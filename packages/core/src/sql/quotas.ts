@@ -160,8 +160,13 @@ export class Rooms {
   }
 }
 
+/** Returns true if the quotas have any limit. */
+export function isQuotaLimited({ namespace, user }: Quotas): boolean {
+  return isLimit(namespace) || isLimit(user);
+}
+
 /** Returns true if the quota has a limit for memories or bytes. */
-export function isLimit({ memories, bytes }: Quota): boolean {
+function isLimit({ memories, bytes }: Quota): boolean {
   return memories > 0 || bytes > 0;
 }
 

@@ -18,7 +18,7 @@ export function toRecordLine(record: ExportRecord): string {
 const PIECE_BYTES = 256 * 1024;
 
 /** An open file, to be read once. `close` closes the file and frees its disk space. */
-export interface OpenFile {
+interface OpenFile {
   file: FileHandle;
   close(): Promise<void>;
 }

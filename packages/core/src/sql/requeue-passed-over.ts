@@ -2,7 +2,7 @@ import { DISTILLING_RULES } from '../distil/bounds.ts';
 import type { RunRef, StepResult } from '../ports/storage-consolidation.ts';
 import { queueForDistilling } from './consolidation-queue.ts';
 import { fromJson } from './corruption.ts';
-import { deleteProperty, getProperty, setProperty } from './database-marks.ts';
+import { getProperty, setProperty } from './database-marks.ts';
 import { DISTILLABLE } from './filters.ts';
 import type { Queries, Transaction } from './queries.ts';
 import { assertRunning } from './runs.ts';
@@ -30,7 +30,7 @@ function getMarkName(namespace: string): string {
 
 /** Requires that the next runs look at all memories of a namespace again. */
 export function forgetDistillingRules(queries: Queries, namespace: string): Promise<void> {
-  return deleteProperty(queries, getMarkName(namespace));
+  return setProperty(queries, getMarkName(namespace), undefined);
 }
 
 /** Queues memories that earlier rules did not distil. See `Storage.requeuePassedOver`. */

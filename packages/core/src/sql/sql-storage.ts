@@ -8,7 +8,7 @@ import { leastRetained, planMerge } from './partial-plans.ts';
 import type { ReadVerbs, VerbArguments, WriteVerbs } from './verbs.ts';
 
 /** The lock that a write acquires: one namespace, the keys, the model in use, or none. */
-export type Held = { exclusive: string } | 'keys' | 'model' | 'nothing';
+type Held = { exclusive: string } | 'keys' | 'model' | 'nothing';
 
 /**
  * Runs storage operations on a database. `verb` names a function of `ReadVerbs` or `WriteVerbs`; `args` are its

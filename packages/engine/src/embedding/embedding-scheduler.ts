@@ -1,5 +1,5 @@
 import { MemoryError } from '@memoryd/contract/errors';
-import { type Embedder, type Embedding, type EmbedPurpose, MAX_SHORT_TEXT } from '@memoryd/core/models';
+import { EMBEDDING_LIMITS, type Embedder, type Embedding, type EmbedPurpose } from '@memoryd/core/models';
 import { type EmbeddedPart, getWindow, STATE_SIZE, WINDOW_LENGTH } from '@memoryd/minilm/parts';
 import type { Lane } from './lanes.ts';
 import type { EmbedParts, Thread } from './thread.ts';
@@ -167,7 +167,7 @@ export class EmbeddingScheduler {
 
 function getLane(texts: readonly string[], purpose: EmbedPurpose): Lane {
   if (purpose === 'query') return 'query';
-  return texts.some(({ length }) => length > MAX_SHORT_TEXT) ? 'long' : 'short';
+  return texts.some(({ length }) => length > EMBEDDING_LIMITS.shortText) ? 'long' : 'short';
 }
 
 function createQueue(): LaneQueue {

@@ -1,8 +1,8 @@
 import { type Queries, raw, type Sql, sql } from '@memoryd/core';
-import { DAMPING, type Digest, dateMatch, type QueryPeriod } from '@memoryd/search';
+import { DAMPING, type Digest, type QueryPeriod, type SelectedWords } from '@memoryd/search';
 import { type FoundMemory, withTextDigests } from './diversity.ts';
 import { joinScope, type Scope } from './scope.ts';
-import { areOneTermEach, getColumns, type QueryWords } from './words.ts';
+import { areOneTermEach, getColumns } from './words.ts';
 
 /** Maximum postings scored in a search, unless the filter matches few memories. */
 const MAX_POSTINGS = 16_384;
@@ -19,15 +19,15 @@ const MAX_CANDIDATES = 512;
 export async function findBestByWords(
   queries: Queries,
   scope: Scope,
-  { words, frequencies, kinds: { dated }, shares, date }: WeightedWords,
+  { words, documentFrequencies, shares, dateMatch, date }: DatedWords,
   count: number,
 ): Promise<FoundMemory[]> {
   const sorted = words
-    .map((terms, place) => ({ terms, share: shares[place] as number, frequency: frequencies[place] as number }))
+    .map((terms, place) => ({ terms, share: shares[place] as number, frequency: documentFrequencies[place] as number }))
     .sort((a, b) => a.frequency - b.frequency);
   if (sorted.length === 0) return [];
   const { namespace } = scope;
-  const selectDated = date && createDateSelect(namespace, date, dateMatch(shares, dated));
+  const selectDated = date && createDateSelect(namespace, date, dateMatch);
   const rankAmong = (ordinals: readonly number[]) => {
     const condition = sql`AND p.namespace = ${namespace} AND p.ordinal = ANY(${ordinals}::bigint[])`;
     return rank(queries, scope, sorted, count, { condition, dated: selectDated?.(condition) });
@@ -41,9 +41,7 @@ export async function findBestByWords(
   return areAll ? candidates : rankAmong(candidates.map(({ ordinal }) => ordinal));
 }
 
-interface WeightedWords extends QueryWords {
-  /** Weight of each word. */
-  shares: Float64Array;
+interface DatedWords extends SelectedWords {
   date: QueryPeriod | undefined;
 }
 

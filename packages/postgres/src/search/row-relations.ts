@@ -1,5 +1,5 @@
 import { DEFAULTS } from '@memoryd/contract/limits';
-import { GROUP_LIMITS, IN_TIER, type Queries, raw, type Sql, sql } from '@memoryd/core';
+import { DISTIL_LIMITS, IN_TIER, type Queries, raw, type Sql, sql } from '@memoryd/core';
 import {
   MAX_SUCCESSORS,
   type Matches,
@@ -47,7 +47,7 @@ export async function readRowRelations(
 ): Promise<KnownRelations> {
   const found = [...new Set([...pool, ...tail])];
   const withoutSources = found.length + 2 * lifting.length + 2 * MAX_SUCCESSORS;
-  const maxNodes = withoutSources * (1 + GROUP_LIMITS.maxSources);
+  const maxNodes = withoutSources * (1 + DISTIL_LIMITS.maxSources);
   const memory = (ordinal: string) => memoriesBy('m', sql`namespace = ${namespace} AND ordinal = ${raw(ordinal)}`);
   const nodes = await queries.rows<Node>(sql`
     WITH RECURSIVE reached AS (

@@ -1,23 +1,15 @@
 import {
   BEFORE_THE_LAST,
+  DISTIL_LIMITS,
   liveAndPassing,
-  NEAREST,
   type Queries,
   RESULT_COLUMNS,
-  type ResultRow,
   raw,
   readResults,
   type Storage,
   sql,
 } from '@memoryd/core';
-import {
-  combineMatches,
-  getWordShares,
-  type RecalledMemory,
-  rankFound,
-  type SearchRequest,
-  type Signals,
-} from '@memoryd/search';
+import { combineMatches, type RecalledMemory, rankFound, type SearchRequest, type Signals } from '@memoryd/search';
 import type { Connection } from '../connection.ts';
 import { isCorrectionExpired, memoriesBy } from '../dialect.ts';
 import type { Replica } from '../replica.ts';
@@ -37,12 +29,8 @@ async function search(queries: Queries, request: SearchRequest): Promise<Signals
   const startedAt = performance.now();
   const scope = await getScope(queries, request);
   const queryWords = await getQueryWords(queries, scope, request);
-  const { memoryCount } = scope;
-  const { everyday } = queryWords.kinds;
-  const shares = getWordShares({ memoryCount, documentFrequencies: queryWords.frequencies, everyday });
-  const weightedWords = { ...queryWords, shares, date: request.date };
   const byWords = await findDiverse(queries, scope, candidateCount, (searched) =>
-    findBestByWords(queries, searched, weightedWords, candidateCount),
+    findBestByWords(queries, searched, { ...queryWords, date: request.date }, candidateCount),
   );
   const wordsAt = performance.now();
   const vector = toQueryVector(scope, request.vector);
@@ -82,7 +70,8 @@ export function createSearchMethods(
     const searchOn = (target: Connection) => target.snapshot((queries) => search(queries, request), settings);
     return replica && !request.isUpToDate ? replica.read(request.namespace, searchOn) : searchOn(connection);
   };
-  const distil = <T>(read: (queries: Queries) => Promise<T>) => connection.snapshot(read, getSearchSettings(NEAREST));
+  const distil = <T>(read: (queries: Queries) => Promise<T>) =>
+    connection.snapshot(read, getSearchSettings(DISTIL_LIMITS.nearest));
   return {
     maxDimensions: MAX_DIMENSIONS,
     candidatesAtOnce: CANDIDATES_PER_CALL,
@@ -101,6 +90,8 @@ export function createSearchMethods(
     backgroundCosine: (request) => distil((queries) => backgroundCosine(queries, request)),
   };
 }
+
+type ResultRow = Parameters<typeof readResults>[0] extends Iterable<infer Row> ? Row : never;
 
 /** See `Storage.read`. */
 export async function readContents(

@@ -1,16 +1,24 @@
 import { DEFAULTS } from '@memoryd/contract/limits';
 import type { Queries } from '@memoryd/core';
-import { collectCandidates, type Digest, firstEqual, type Matches, NO_SESSION, type Signals } from '@memoryd/search';
+import {
+  collectCandidates,
+  type Digest,
+  firstEqual,
+  type Matches,
+  NO_SESSION,
+  type SelectedWords,
+  type Signals,
+  termDigest,
+} from '@memoryd/search';
 import { type Facts, readFacts } from './facts.ts';
 import type { QueryVector } from './nearest.ts';
 import { readRowRelations } from './row-relations.ts';
 import type { Scope } from './scope.ts';
-import type { QueryWords } from './words.ts';
 
 interface SearchContext {
   scope: Scope;
   now: number;
-  queryWords: QueryWords;
+  queryWords: SelectedWords;
   vector: QueryVector | undefined;
 }
 
@@ -24,6 +32,7 @@ export async function collectSignals(
   const terms = [...queryWords.words.flat(), ...queryWords.synonyms.map(({ term }) => term)];
   const facts = await readFacts(queries, scope.namespace, relations.ordinals, { terms, vector, now });
   const words = indexByTerm(queryWords.words);
+  const speakers = queryWords.speakers.map((terms) => terms.map((term) => termDigest(scope.namespace, term)));
   const relevant = (ordinals: readonly number[]) =>
     ordinals.filter((ordinal) => isRelevant(words, getFacts(facts, ordinal)));
   const { rows: ordinals, getPlaces, ...candidates } = collectCandidates({ ...relations, relevant }, found);
@@ -31,7 +40,7 @@ export async function collectSignals(
   return {
     ...candidates,
     memoryCount: scope.memoryCount,
-    documentFrequencies: queryWords.frequencies,
+    documentFrequencies: queryWords.documentFrequencies,
     ordinals: Float64Array.from(ordinals),
     createdAts: Float64Array.from(rows, (row) => row.createdAt),
     lengths: Uint32Array.from(rows, (row) => row.length),
@@ -47,7 +56,7 @@ export async function collectSignals(
     next: getPlaces(ordinals.map(relations.next)),
     speakers: Uint32Array.from(rows, (row) => row.speaker),
     marks: Uint16Array.from(rows, (row) => row.marks),
-    speaks: getSpeakerMatches(indexByTerm(queryWords.speakers), rows),
+    speaks: getSpeakerMatches(indexByTerm(speakers), rows),
     ...queryWords.kinds,
     now,
   };

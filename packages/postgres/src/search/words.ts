@@ -1,61 +1,25 @@
 import { join, type Queries, raw, type Sql, sql } from '@memoryd/core';
-import {
-  areTooMany,
-  type Digest,
-  getQuerySynonyms,
-  getQueryWordKinds,
-  getRarestWords,
-  getSpeakerTerms,
-  parseQueryWords,
-  type QueryWordKinds,
-  type SearchRequest,
-  termDigest,
-  weighed,
-} from '@memoryd/search';
+import { type Digest, type SearchRequest, type SelectedWords, selectQueryWords } from '@memoryd/search';
 import type { Scope } from './scope.ts';
 
-/** The words of a query with their document frequencies. A memory matches a word if it contains a term of the word. */
-export interface QueryWords {
-  words: Digest[][];
-  frequencies: number[];
-  /** Synonyms that occur in memories. `word` is the index of the query word. */
-  synonyms: { word: number; weight: number; term: Digest }[];
-  /** For each word, the terms that match the name of a speaker. */
-  speakers: Digest[][];
-  kinds: QueryWordKinds;
-}
-
-/** Looks up the words of a query. Of too many words, only the rarest are used. */
-export async function getQueryWords(
+/** Selects the words of a query; see `selectQueryWords`. */
+export function getQueryWords(
   queries: Queries,
   { namespace, memoryCount }: Scope,
   { text, date }: Pick<SearchRequest, 'text' | 'date'>,
-): Promise<QueryWords> {
-  const digest = (term: string) => termDigest(namespace, term);
-  const toDigests = (words: string[][]) => words.map((terms) => terms.map(digest));
-  const count = (...lists: CountRequest[]) => getDocumentFrequencies(queries, namespace, lists, memoryCount);
-  const parsed = parseQueryWords(text);
-  const all = { words: toDigests(parsed.words), sampleSize: LARGE_SAMPLE };
-  const words = areTooMany(parsed.words)
-    ? getRarestWords(parsed.words, (await count(all))[0] as number[])
-    : parsed.words;
-  const synonyms = getQuerySynonyms(words, parsed);
-  const [frequencies = [], held = []] = await count(
-    { words: toDigests(words), sampleSize: LARGE_SAMPLE },
-    { words: toDigests(synonyms.map(({ term }) => [term])), sampleSize: SMALL_SAMPLE },
-  );
-  const kinds = getQueryWordKinds({ text, date }, words, parsed);
-  const queryWords = { memoryCount, documentFrequencies: frequencies, everyday: kinds.everyday };
-  return {
-    words: toDigests(words),
-    frequencies,
-    synonyms: weighed(synonyms, held, queryWords).map((synonym) => ({
-      ...synonym,
-      term: digest(synonym.term),
-    })),
-    speakers: toDigests(getSpeakerTerms(text, words)),
-    kinds,
+): Promise<SelectedWords> {
+  const counter = {
+    memoryCount,
+    async count({ words, synonyms }: { words: Digest[][]; synonyms: Digest[][] }) {
+      const lists = [
+        { words, sampleSize: LARGE_SAMPLE },
+        { words: synonyms, sampleSize: SMALL_SAMPLE },
+      ];
+      const [ofWords = [], ofSynonyms = []] = await getDocumentFrequencies(queries, namespace, lists, memoryCount);
+      return { words: ofWords, synonyms: ofSynonyms };
+    },
   };
+  return selectQueryWords(counter, { namespace, text, date });
 }
 
 /** Postings that are counted exactly in total. Each word of a query has an equal share. */

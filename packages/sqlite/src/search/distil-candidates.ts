@@ -1,40 +1,28 @@
-import type {
-  BackgroundRequest,
-  DistilCandidate,
-  DistilCandidates,
-  DistilCandidatesRequest,
-  DistilNeighbor,
-} from '@memoryd/core';
 import {
-  aheadFrom,
-  DISTILLABLE,
+  DISTIL_LIMITS,
+  type DistilSearch,
   getBackground,
-  getDistinctiveWords,
-  getMaxRareWordFrequency,
-  MAX_SAMPLED,
-  MAX_VECTORS,
-  NEAREST,
-  PASSED_AT_ONCE,
-  WORDS_CHARS,
+  type Storage,
+  distilCandidates as selectCandidates,
 } from '@memoryd/core';
-import type { IndexQuery, Owner, RecallIndex } from '@memoryd/search';
 import {
-  type Digest,
   dotInt8,
   getModel,
   getTerms,
   getVectors,
+  type IndexQuery,
   type Int8Vector,
   namespaceDigest,
-  termDigest,
+  type Owner,
+  type RecallIndex,
   toFloats,
 } from '@memoryd/search';
 import { type Connection, sql } from '../connection.ts';
+import type { FileQueries } from '../dialect.ts';
 import { readEntry } from '../recall-entry.ts';
 import { ownerLabels } from './words.ts';
 
-/** Condition: stored long enough ago to be promoted. See `Promotion`. */
-const OLD_ENOUGH = '(m.stored_at <= @promotedUntil OR m.stored_at >= @aheadFrom)';
+type DistilRequest = Parameters<Storage['distilCandidates']>[0];
 
 /**
  * Number of indexed memories from which the search for a candidate's neighbors takes several milliseconds. From this
@@ -42,131 +30,68 @@ const OLD_ENOUGH = '(m.stored_at <= @promotedUntil OR m.stored_at >= @aheadFrom)
  */
 const LARGE_INDEX = 250_000;
 
-/** See `Storage.distilCandidates`. Must run in a transaction, with the index updated to its snapshot. */
-export function distilCandidates(
-  connection: Connection,
+/** See `Storage.distilCandidates`. Must run in a snapshot, with the index updated to it. */
+export async function distilCandidates(
+  queries: FileQueries,
   index: RecallIndex,
-  request: DistilCandidatesRequest,
-): DistilCandidates {
+  request: DistilRequest,
+): ReturnType<Storage['distilCandidates']> {
   if (!index.model) return { candidates: [] };
   const limit = index.size < LARGE_INDEX ? request.limit : 1;
-  const candidates: DistilCandidate[] = [];
-  const queued = readQueueAfter(connection, request);
-  let search: OwnerSearch | undefined;
-  for (const { ordinal, userId, agentId } of queued) {
-    if (search?.userId !== userId || search.agentId !== agentId) {
-      const indexQuery = beginOwnerQuery(index, request, { userId, agentId });
-      const maxMemories = getMaxRareWordFrequency(indexQuery.countMemories());
-      search = { connection, index, indexQuery, request, maxMemories, userId, agentId };
-    }
-    const candidate = getCandidate(search, ordinal);
-    if (candidate) candidates.push(candidate);
-    if (candidates.length === limit) return { candidates, next: ordinal };
-  }
-  const last = queued.at(-1)?.ordinal;
-  return { candidates, ...(last !== undefined && queued.length === PASSED_AT_ONCE && { next: last }) };
+  return selectCandidates(queries, createDistilSearch(queries.connection, index, request), { ...request, limit });
+}
+
+function createDistilSearch(
+  connection: Connection,
+  index: RecallIndex,
+  request: Pick<DistilRequest, 'namespace' | 'now'>,
+): DistilSearch {
+  const getEntry = (ordinal: number) => readEntry(connection, ordinal) as Buffer;
+  return {
+    async findEmbedded(ordinals) {
+      const isEmbedded = (entry?: Buffer) => entry !== undefined && getModel(entry) === index.model?.number;
+      return new Set(ordinals.filter((ordinal) => isEmbedded(readEntry(connection, ordinal))));
+    },
+    async ofOwner(owner) {
+      const indexQuery = beginOwnerQuery(index, request, owner);
+      const nearOne = (candidate: number) => {
+        const vectors = getVectors(getEntry(candidate)).slice(0, DISTIL_LIMITS.vectors);
+        const values = vectors.map(toFloats);
+        return [...nearestTo(index, indexQuery, vectors)]
+          .filter((ordinal) => ordinal !== candidate)
+          .map((ordinal) => ({ candidate, ordinal, cosine: nearestCosine(values, getVectors(getEntry(ordinal))) }));
+      };
+      return {
+        findNearest: async (candidates) => candidates.flatMap(nearOne),
+        async findRareHolders(words, examined, getMaxHolders) {
+          const max = getMaxHolders(indexQuery.countMemories());
+          const counts = indexQuery.countInScope(words);
+          const terms = examined.map((ordinal) => ({ ordinal, terms: new Set(getTerms(getEntry(ordinal))) }));
+          return words.map((forms, i) => {
+            if ((counts[i] as number) > max) return undefined;
+            const holders = terms.filter((one) => forms.some((form) => one.terms.has(form)));
+            return new Set(holders.map(({ ordinal }) => ordinal));
+          });
+        },
+      };
+    },
+  };
 }
 
 function beginOwnerQuery(
   index: RecallIndex,
-  { namespace, now }: Pick<DistilCandidatesRequest, 'namespace' | 'now'>,
+  { namespace, now }: Pick<DistilRequest, 'namespace' | 'now'>,
   { userId, agentId }: Owner,
 ): IndexQuery {
   const labels = ownerLabels(namespace, { userIds: [userId], agentIds: [agentId] });
   return index.beginQuery({ namespace: namespaceDigest(namespace), now, ...labels, labels: [], filter: {} });
 }
 
-/** A search for the neighbors of candidates among the memories of one owner. */
-interface OwnerSearch extends Owner {
-  connection: Connection;
-  index: RecallIndex;
-  indexQuery: IndexQuery;
-  request: DistilCandidatesRequest;
-  /** A word is rare if at most this number of the owner's memories contain the word. */
-  maxMemories: number;
-}
-
-function readQueueAfter(
-  connection: Connection,
-  { namespace, after = 0 }: DistilCandidatesRequest,
-): (Owner & { ordinal: number })[] {
-  return sql(
-    connection,
-    `SELECT c.ordinal, m.user_id AS userId, m.agent_id AS agentId
-     FROM distil_candidate c CROSS JOIN memory m USING (ordinal)
-     WHERE c.namespace = ? AND c.ordinal > ? ORDER BY c.ordinal LIMIT ?`,
-  ).all(namespace, after, PASSED_AT_ONCE) as (Owner & { ordinal: number })[];
-}
-
-/**
- * Returns a queued memory with its neighbors, or undefined if the memory must stay queued until it is promoted or
- * embedded. A memory that cannot be distilled has no neighbors.
- */
-function getCandidate(search: OwnerSearch, ordinal: number): DistilCandidate | undefined {
-  const member = readMember(search, ordinal);
-  if (!member || member.isYoung) return undefined;
-  const { userId, agentId } = search;
-  const candidate = { ordinal, userId, agentId, version: member.version, ...getGroup(member) };
-  if (!member.isFit) return { ...candidate, neighbors: [] };
-  const entry = readEntry(search.connection, ordinal);
-  if (!entry || getModel(entry) !== search.index.model?.number) return undefined;
-  return { ...candidate, neighbors: getNeighbors(search, ordinal, entry) };
-}
-
-interface Member {
-  version: number;
-  /** 1 if stored too recently to be promoted, otherwise 0. */
-  isYoung: number;
-  /** 1 if distillable once promoted, otherwise 0. */
-  isFit: number;
-  semantic: number | null;
-  sourceCount: number;
-}
-
-function readMember({ connection, request, userId, agentId }: OwnerSearch, ordinal: number): Member | undefined {
-  return sql(
-    connection,
-    `SELECT m.version, m.tier = 'working' AND NOT ${OLD_ENOUGH} AS isYoung,
-       m.tier <> 'semantic' AND ${DISTILLABLE} AS isFit, l.semantic,
-       (SELECT count(*) FROM memory_source o WHERE o.semantic = l.semantic) AS sourceCount
-     FROM memory m LEFT JOIN memory_source l ON l.source = m.ordinal
-     WHERE m.ordinal = @ordinal AND m.user_id = @userId AND m.agent_id = @agentId`,
-  ).get({ ordinal, userId, agentId, promotedUntil: request.promotedUntil, aheadFrom: aheadFrom(request) }) as
-    | Member
-    | undefined;
-}
-
-function getGroup({ semantic, sourceCount }: Member): Pick<DistilNeighbor, 'group'> {
-  return semantic === null ? {} : { group: { semantic, sourceCount } };
-}
-
-function getNeighbors(search: OwnerSearch, ordinal: number, entry: Buffer): DistilNeighbor[] {
-  const vectors = getVectors(entry).slice(0, MAX_VECTORS);
-  const values = vectors.map(toFloats);
-  const near = nearestTo(search, ordinal, vectors);
-  const rare = rareWords(search, ordinal);
-  const neighbors: DistilNeighbor[] = [];
-  for (const other of near) {
-    const member = readMember(search, other);
-    if (!member?.isFit || member.isYoung) continue;
-    const otherEntry = readEntry(search.connection, other) as Buffer;
-    const terms = new Set(getTerms(otherEntry));
-    neighbors.push({
-      ordinal: other,
-      cosine: nearestCosine(values, getVectors(otherEntry)),
-      sharedRareWords: rare.filter((forms) => forms.some((form) => terms.has(form))).length,
-      ...getGroup(member),
-    });
-  }
-  return neighbors;
-}
-
-function nearestTo({ index, indexQuery }: OwnerSearch, ordinal: number, vectors: readonly Int8Vector[]): Set<number> {
+function nearestTo(index: RecallIndex, indexQuery: IndexQuery, vectors: readonly Int8Vector[]): Set<number> {
   const near = new Set<number>();
   for (const vector of vectors) {
-    for (const { row } of indexQuery.nearest(vector, { count: NEAREST })) near.add(index.ordinal(row));
+    for (const { row } of indexQuery.nearest(vector, { count: DISTIL_LIMITS.nearest })) near.add(index.ordinal(row));
   }
-  near.delete(ordinal);
   return near;
 }
 
@@ -174,29 +99,17 @@ function nearestCosine(values: readonly Float32Array[], vectors: readonly Int8Ve
   return Math.max(...values.flatMap((one) => vectors.map((other) => dotInt8(one, other))));
 }
 
-/**
- * Returns the distinctive words of a memory that occur in at most `maxMemories` memories of the owner, each as the
- * digests of its forms.
- */
-function rareWords({ connection, indexQuery, request, maxMemories }: OwnerSearch, ordinal: number): Digest[][] {
-  const { text, sessionId } = sql(
-    connection,
-    `SELECT substr(content, 1, ${WORDS_CHARS}) AS text, session_id AS sessionId FROM memory WHERE ordinal = ?`,
-  ).get(ordinal) as { text: string; sessionId: string | null };
-  const words = getDistinctiveWords(text, sessionId).map((forms) =>
-    forms.map((form) => termDigest(request.namespace, form)),
-  );
-  const frequencies = indexQuery.countInScope(words);
-  return words.filter((_, i) => (frequencies[i] as number) <= maxMemories);
-}
-
-/** See `Storage.backgroundCosine`. Must run in a transaction, with the index updated to its snapshot. */
-export function backgroundCosine(connection: Connection, index: RecallIndex, request: BackgroundRequest): number {
+/** See `Storage.backgroundCosine`. Must run in a snapshot, with the index updated to it. */
+export function backgroundCosine(
+  connection: Connection,
+  index: RecallIndex,
+  request: Parameters<Storage['backgroundCosine']>[0],
+): number {
   const indexQuery = beginOwnerQuery(index, request, request.owner);
   const digest = sql(connection, 'SELECT hex(text_digest) FROM memory WHERE ordinal = ?').pluck();
   // The index takes equal texts with different tags for different texts.
   const ordinalByDigest = new Map<string, number>();
-  for (const row of indexQuery.sampleTexts(MAX_SAMPLED)) {
+  for (const row of indexQuery.sampleTexts(DISTIL_LIMITS.sampled)) {
     const ordinal = index.ordinal(row);
     ordinalByDigest.set(digest.get(ordinal) as string, ordinal);
   }

@@ -1,4 +1,4 @@
-import { CorruptDatabaseError, WORKING } from '@memoryd/core';
+import { CorruptDatabaseError, IN_TIER } from '@memoryd/core';
 import { type IndexedModel, IndexFullError, type MemoryState, RecallIndex } from '@memoryd/search';
 import { type Connection, modelInUse, sql } from '../connection.ts';
 import { readEntries, verifyEntry } from '../recall-entry.ts';
@@ -238,7 +238,10 @@ function fill(index: RecallIndex, connection: Connection): void {
 // Yields the memories whose state differs from the default of the index: episodic, without expiry and not superseded.
 function* unusualStates(connection: Connection): Iterable<StateRow> {
   const select = `SELECT m.ordinal, ${STATE} FROM memory m INDEXED BY`;
-  yield* sql(connection, `${select} memory_working WHERE ${WORKING}`).iterate() as Iterable<StateRow>;
+  yield* sql(
+    connection,
+    `${select} memory_working WHERE m.tier = 'working' AND ${IN_TIER}`,
+  ).iterate() as Iterable<StateRow>;
   yield* sql(
     connection,
     `${select} memory_unusual

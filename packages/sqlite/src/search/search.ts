@@ -1,4 +1,4 @@
-import { IN_TIER, RESULT_COLUMNS, type ResultRow, readResults } from '@memoryd/core';
+import { IN_TIER, RESULT_COLUMNS, readResults } from '@memoryd/core';
 import type {
   IndexQuery,
   OwnerFilter,
@@ -12,7 +12,7 @@ import type {
 import { belongsTo, combineMatches, type Int8Vector, MAX_PER_TEXT, rankFound, toInt8 } from '@memoryd/search';
 import { type Connection, sql } from '../connection.ts';
 import { collectSignals, exactCosines } from './signals.ts';
-import { searchWords } from './words.ts';
+import { beginQuery } from './words.ts';
 
 /**
  * Number of best rows by vector, and by words, whose exact cosines are computed. The best 32 rows by approximate cosine
@@ -30,10 +30,16 @@ const FEW_MEMORIES = 400;
 const MEASURED_OF_FEW = { byMeaning: 10, byWords: 2 };
 
 /** See `Storage.search`. Must run in a transaction, with the index updated to its snapshot. */
-export function search(connection: Connection, index: RecallIndex, request: SearchRequest): Signals {
-  const { now, poolSize, tailSize } = request;
-  const { tookMs, rows: rowsByWords, ...query } = searchWords(index, request);
-  const { indexQuery } = query;
+export async function search(connection: Connection, index: RecallIndex, request: SearchRequest): Promise<Signals> {
+  const { namespace, now, date, poolSize, tailSize } = request;
+  const beganAt = performance.now();
+  const { indexQuery, selected } = await beginQuery(index, request);
+  const words = indexQuery.words(selected.words);
+  const rowsByWords = words.best(selected.shares, {
+    count: poolSize + tailSize,
+    maxOfText: MAX_PER_TEXT,
+    dated: date && { from: date.earliest, until: date.latest, match: selected.dateMatch },
+  });
   const startedAt = performance.now();
   const byMeaning = nearest(connection, index, indexQuery, request, rowsByWords);
   // The tail has a search of its own, so that the size of the tail does not change the pool.
@@ -44,9 +50,12 @@ export function search(connection: Connection, index: RecallIndex, request: Sear
   const vectorsAt = performance.now();
   const signals = collectSignals(
     {
-      ...query,
       connection,
       index,
+      indexQuery,
+      words,
+      selected,
+      namespace,
       now,
       vector: byMeaning.vector,
       states: byMeaning.vector && request.vector?.states,
@@ -61,7 +70,7 @@ export function search(connection: Connection, index: RecallIndex, request: Sear
   );
   return {
     ...signals,
-    stagesMs: { words: tookMs, vectors: vectorsAt - startedAt, fuse: performance.now() - vectorsAt },
+    stagesMs: { words: startedAt - beganAt, vectors: vectorsAt - startedAt, fuse: performance.now() - vectorsAt },
   };
 }
 
@@ -98,11 +107,17 @@ function isOfModel({ model }: RecallIndex, vector: NonNullable<SearchRequest['ve
 }
 
 /** See `Storage.searchAndRank` and `search`. Must run in a transaction, with the index updated to its snapshot. */
-export function searchAndRank(connection: Connection, index: RecallIndex, request: RankedSearchRequest): SearchResults {
+export async function searchAndRank(
+  connection: Connection,
+  index: RecallIndex,
+  request: RankedSearchRequest,
+): Promise<SearchResults> {
   const { namespace, now, maxBytes, filter } = request;
-  const { ordinals, toSearchResults } = rankFound(search(connection, index, request), request);
+  const { ordinals, toSearchResults } = rankFound(await search(connection, index, request), request);
   return toSearchResults(readContents(connection, namespace, ordinals, now, maxBytes, filter));
 }
+
+type ResultRow = Parameters<typeof readResults>[0] extends Iterable<infer Row> ? Row : never;
 
 /** See `Storage.read`. */
 export function readContents(

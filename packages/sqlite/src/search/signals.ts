@@ -1,5 +1,5 @@
 import { IN_TIER } from '@memoryd/core';
-import type { Description, Int8Vector, RecallIndex } from '@memoryd/search';
+import type { Description, IndexQueryWords, Int8Vector, RecallIndex } from '@memoryd/search';
 import {
   type CandidateRows,
   collectCandidates,
@@ -7,21 +7,25 @@ import {
   getModel,
   getRetention,
   getVectors,
+  labelDigest,
   type Matches,
   NO_ROW,
   NO_SESSION,
   type RowRelations,
   type Signals,
+  SPEAKER_LABEL,
   WHOLE_RETENTION,
 } from '@memoryd/search';
 import { type Connection, sql } from '../connection.ts';
 import { NO_SESSION_MARK, readEntry } from '../recall-entry.ts';
-import type { FoundByWords } from './words.ts';
+import type { WordQuery } from './words.ts';
 
 /** The data of a search that does not depend on a row. */
-interface SearchContext extends Omit<FoundByWords, 'rows' | 'tookMs'> {
+interface SearchContext extends WordQuery {
   connection: Connection;
   index: RecallIndex;
+  namespace: string;
+  words: IndexQueryWords;
   now: number;
   vector: Int8Vector | undefined;
   /** Token states of the query, if the model in use computed them. */
@@ -43,8 +47,8 @@ export function collectSignals(context: SearchContext, found: Matches): Omit<Sig
     createdAts: described.createdAts,
     lengths: described.lengths,
     frequencies: context.words.frequencies(rows),
-    synonyms: context.synonyms.map(({ word, weight }) => ({ word, weight })),
-    synonymFrequencies: context.synonymWords.frequencies(rows),
+    synonyms: context.selected.synonyms.map(({ word, weight }) => ({ word, weight })),
+    synonymFrequencies: context.indexQuery.words(context.selected.synonyms.map(({ term }) => [term])).frequencies(rows),
     texts: texts(context.connection, described, candidates.candidateCount),
     cosines: cosines(context, rows, getPlaces),
     nearnesses: nearnesses(context, described.ordinals.subarray(0, candidates.candidateCount)),
@@ -55,7 +59,7 @@ export function collectSignals(context: SearchContext, found: Matches): Omit<Sig
     speakers: described.speakers,
     marks: described.marks.map((marks) => marks & ~NO_SESSION_MARK),
     speaks: speaks(context, rows),
-    ...context.kinds,
+    ...context.selected.kinds,
     now: context.now,
   };
 }
@@ -169,7 +173,9 @@ function isEmbeddingPending(connection: Connection, index: RecallIndex, row: num
   return entry === undefined || getModel(entry) !== index.model?.number;
 }
 
-function speaks({ speakers }: SearchContext, rows: readonly number[]): Uint8Array {
+function speaks({ indexQuery, namespace, selected }: SearchContext, rows: readonly number[]): Uint8Array {
+  const toLabels = (terms: readonly string[]) => terms.map((term) => labelDigest(namespace, SPEAKER_LABEL, term));
+  const speakers = indexQuery.words(selected.speakers.map(toLabels));
   const namesSomebody = speakers.documentFrequencies.some((memories) => memories > 0);
   if (!namesSomebody) return new Uint8Array(rows.length * speakers.terms.length);
   return Uint8Array.from(speakers.frequencies(rows));

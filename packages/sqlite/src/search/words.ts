@@ -1,58 +1,30 @@
-import type {
-  Digest,
-  IndexQuery,
-  IndexQueryWords,
-  MemoryFilter,
-  OwnerFilter,
-  QueryWordKinds,
-  RecallIndex,
-  Scope,
-  SearchRequest,
-} from '@memoryd/search';
 import {
   AGENT_LABEL,
-  areTooMany,
-  dateMatch,
+  type Digest,
   filteredAttributes,
-  getQuerySynonyms,
-  getQueryWordKinds,
-  getRarestWords,
-  getSpeakerTerms,
-  getWordShares,
+  type IndexQuery,
   labelDigest,
-  MAX_PER_TEXT,
+  type MemoryFilter,
   namespaceDigest,
-  parseQueryWords,
+  type OwnerFilter,
+  type RecallIndex,
+  type Scope,
   SESSION_LABEL,
+  type SearchRequest,
+  type SelectedWords,
   SOURCE_LABEL,
-  SPEAKER_LABEL,
-  termDigest,
+  selectQueryWords,
   USER_LABEL,
-  weighed,
 } from '@memoryd/search';
 
-/** The results of the word search, and the data of the query that is independent of vectors. */
-export interface FoundByWords {
-  /** The best rows, best first. */
-  rows: readonly number[];
+/** A query on the index, and the words that it searches. */
+export interface WordQuery {
   indexQuery: IndexQuery;
-  words: IndexQueryWords;
-  /** Synonyms, each with the index of its query word. */
-  synonyms: { word: number; weight: number }[];
-  /** Indexed words of the synonyms, in the order of `synonyms`. */
-  synonymWords: IndexQueryWords;
-  /** For each query word, the label of memories whose speaker has that name. */
-  speakers: IndexQueryWords;
-  kinds: QueryWordKinds;
-  tookMs: number;
+  selected: SelectedWords;
 }
 
-/**
- * Searches the words of the query. The index supports one query at a time, so the caller must read the results of a
- * query before the next search.
- */
-export function searchWords(index: RecallIndex, request: SearchRequest): FoundByWords {
-  const startedAt = performance.now();
+/** Begins a query. The index supports one query at a time, so the caller must read its results before the next query. */
+export async function beginQuery(index: RecallIndex, request: SearchRequest): Promise<WordQuery> {
   const { namespace, filter, now } = request;
   const indexQuery = index.beginQuery({
     namespace: namespaceDigest(namespace),
@@ -61,39 +33,14 @@ export function searchWords(index: RecallIndex, request: SearchRequest): FoundBy
     labels: getLabels(namespace, filter),
     filter,
   });
-  const { memoryCount } = indexQuery;
-  const digest = (term: string) => termDigest(namespace, term);
-  const query = parseQueryWords(request.text);
-  const searched = selectWords(indexQuery, query.words, digest);
-  const synonyms = getQuerySynonyms(searched, query);
-  const synonymFrequencies = indexQuery.countDocuments(synonyms.map(({ term }) => [digest(term)]));
-  const words = indexQuery.words(getDigests(searched, digest));
-  const { documentFrequencies } = words;
-  const kinds = getQueryWordKinds(request, searched, query);
-  const queryWords = { memoryCount, documentFrequencies, everyday: kinds.everyday };
-  const weighedSynonyms = weighed(synonyms, synonymFrequencies, queryWords);
-  const shares = getWordShares(queryWords);
-  const byDate = request.date && {
-    from: request.date.earliest,
-    until: request.date.latest,
-    match: dateMatch(shares, kinds.dated),
-  };
-  return {
-    rows: words.best(shares, {
-      count: request.poolSize + request.tailSize,
-      maxOfText: MAX_PER_TEXT,
-      dated: byDate,
+  const counter = {
+    memoryCount: indexQuery.memoryCount,
+    count: ({ words, synonyms }: { words: Digest[][]; synonyms: Digest[][] }) => ({
+      words: indexQuery.countDocuments(words),
+      synonyms: indexQuery.countDocuments(synonyms),
     }),
-    indexQuery,
-    words,
-    synonyms: weighedSynonyms,
-    synonymWords: indexQuery.words(weighedSynonyms.map(({ term }) => [digest(term)])),
-    speakers: indexQuery.words(
-      getDigests(getSpeakerTerms(request.text, searched), (term) => labelDigest(namespace, SPEAKER_LABEL, term)),
-    ),
-    kinds,
-    tookMs: performance.now() - startedAt,
   };
+  return { indexQuery, selected: await selectQueryWords(counter, request) };
 }
 
 /** Returns the labels of the users and agents of an owner filter. */
@@ -109,13 +56,4 @@ function getLabels(namespace: string, filter: MemoryFilter): Digest[] {
   if (filter.sessionId !== undefined) labels.push([SESSION_LABEL, filter.sessionId]);
   if (filter.source !== undefined) labels.push([SOURCE_LABEL, filter.source]);
   return labels.map(([name, value]) => labelDigest(namespace, name, value));
-}
-
-/** Returns the words to search: all words, or the rarest words if there are too many. */
-function selectWords(indexQuery: IndexQuery, words: string[][], digest: (term: string) => Digest): string[][] {
-  return areTooMany(words) ? getRarestWords(words, indexQuery.countDocuments(getDigests(words, digest))) : words;
-}
-
-function getDigests(words: readonly string[][], digest: (term: string) => Digest): Digest[][] {
-  return words.map((terms) => terms.map(digest));
 }

@@ -1,13 +1,9 @@
 import type { Metadata } from '@memoryd/contract';
 import type { Digest } from '../index/entry.ts';
 import type { Owner } from '../owner.ts';
-import { getSynonyms, getWordKinds, type WordSynonym, withoutAsides } from '../ranking/query-terms.ts';
-import type { QueryWordKinds } from '../ranking/signals.ts';
-import { english } from '../synonyms/table.ts';
-import { type ReadQuery, readQuery, termFrequencies } from '../text/analyze.ts';
+import { termFrequencies } from '../text/analyze.ts';
 import { ROLE_TAG, readTraits } from '../text/traits.ts';
 import { termDigest } from './digests.ts';
-import type { SearchRequest } from './search.ts';
 
 /** The fields of a memory from which its index entry is built. */
 export interface Recallable extends Owner {
@@ -60,50 +56,4 @@ function digested(namespace: string, frequencies: ReadonlyMap<string, number>): 
     digests.set(digest, (digests.get(digest) ?? 0) + frequency);
   }
   return digests;
-}
-
-/** Maximum query words whose frequencies are looked up. */
-const MAX_LOOKED_UP = 512;
-
-/** Maximum query words that are searched: the rarest words. */
-const MAX_WORDS = 64;
-
-/**
- * Parses a query into at most MAX_LOOKED_UP words. Each word is a list of alternative terms. The caller must reduce
- * more than MAX_WORDS words with `getRarestWords`.
- */
-export function parseQueryWords(text: string): ReadQuery {
-  const { words, isForeign } = readQuery(withoutAsides(text));
-  return { words: words.slice(0, MAX_LOOKED_UP), isForeign };
-}
-
-/** Returns the kinds of the words of a query, such as names and words of a date. */
-export function getQueryWordKinds(
-  { text, date }: Pick<SearchRequest, 'text' | 'date'>,
-  words: readonly string[][],
-  { isForeign }: ReadQuery,
-): QueryWordKinds {
-  return getWordKinds({ text, date, words, isForeign }, english);
-}
-
-/** Returns the synonyms of the searched words; none for a query in another language than English. */
-export function getQuerySynonyms(words: readonly string[][], { isForeign }: ReadQuery): WordSynonym[] {
-  return isForeign ? [] : getSynonyms(english, words);
-}
-
-export function areTooMany(words: readonly string[][]): boolean {
-  return words.length > MAX_WORDS;
-}
-
-/**
- * Returns the rarest words, at most MAX_WORDS. Words that occur in no memory come last.
- *
- * @param frequencies number of memories that contain each word
- */
-export function getRarestWords(words: readonly string[][], frequencies: readonly number[]): string[][] {
-  return words
-    .map((word, i) => ({ word, frequency: frequencies[i] as number }))
-    .sort((a, b) => Number(a.frequency === 0) - Number(b.frequency === 0) || a.frequency - b.frequency)
-    .slice(0, MAX_WORDS)
-    .map(({ word }) => word);
 }

@@ -1,0 +1,182 @@
+import { type Digest, groupByOwner, type Owner, termDigest } from '@memoryd/search';
+import { DISTIL_LIMITS } from '../distil/bounds.ts';
+import { getDistinctiveWords, getMaxRareWordFrequency } from '../distil/group.ts';
+import type {
+  DistilCandidate,
+  DistilCandidates,
+  DistilCandidatesRequest,
+  DistilNeighbor,
+} from '../ports/storage-consolidation.ts';
+import { DISTILLABLE, isPromoted } from './filters.ts';
+import type { Queries } from './queries.ts';
+import { raw, sql } from './sql.ts';
+
+/** A memory near a candidate. `cosine` is that of the nearest parts, from -1 to 1. */
+interface NearMemory {
+  candidate: number;
+  ordinal: number;
+  cosine: number;
+}
+
+/** The search of a database among the memories of one owner. */
+interface OwnerSearch {
+  /** Returns the memories with the nearest vectors of each candidate, without the candidate; see `DISTIL_LIMITS`. */
+  findNearest(candidates: readonly number[]): Promise<NearMemory[]>;
+  /**
+   * Finds the holders of rare words: at least those of the examined memories that contain the word. Each word is a list
+   * of alternative terms. Semantic memories do not count.
+   *
+   * @param examined the memories whose words matter
+   * @param getMaxHolders returns the maximum number of holders of a rare word, from the number of memories of the owner
+   * @returns the holders of each rare word; undefined for other words
+   */
+  findRareHolders(
+    words: readonly Digest[][],
+    examined: readonly number[],
+    getMaxHolders: (memoryCount: number) => number,
+  ): Promise<(ReadonlySet<number> | undefined)[]>;
+}
+
+/** What a database finds for distilling by its vectors and words. */
+export interface DistilSearch {
+  /** Returns those of the memories that the model in use has embedded. */
+  findEmbedded(ordinals: readonly number[]): Promise<ReadonlySet<number>>;
+  ofOwner(owner: Owner): Promise<OwnerSearch>;
+}
+
+/** Queued memories that are examined together: enough for one call, without reading vectors in vain. */
+const EXAMINED_AT_ONCE = 32;
+
+/** See `Storage.distilCandidates`. Must run in a snapshot. */
+export async function distilCandidates(
+  queries: Queries,
+  search: DistilSearch,
+  request: DistilCandidatesRequest,
+): Promise<DistilCandidates> {
+  const waiting = await readWaiting(queries, request);
+  const ready = await selectReady(search, waiting, request.limit);
+  const neighbors = new Map<number, DistilNeighbor[]>();
+  for (const [owner, owned] of groupByOwner(ready.filter(({ isFit }) => isFit))) {
+    const ordinals = owned.map(({ ordinal }) => ordinal);
+    const ofOwner = { queries, search: await search.ofOwner(owner), request, owner };
+    for (const [ordinal, near] of await findNeighbors(ofOwner, ordinals)) neighbors.set(ordinal, near);
+  }
+  const candidates = ready.map(({ ordinal, version, userId, agentId, ...member }): DistilCandidate => {
+    return { ordinal, version, userId, agentId, ...getGroup(member), neighbors: neighbors.get(ordinal) ?? [] };
+  });
+  const isPageFull = waiting.length === DISTIL_LIMITS.waiting;
+  const next = candidates.length === request.limit ? candidates.at(-1)?.ordinal : isPageFull && waiting.at(-1)?.ordinal;
+  return { candidates, ...(next && { next }) };
+}
+
+interface Membership {
+  semantic: number | null;
+  sourceCount: number;
+}
+
+/** A queued memory. */
+interface Waiting extends Membership, Owner {
+  ordinal: number;
+  version: number;
+  isPromoted: boolean | number;
+  /** Whether the memory can be distilled once it is promoted and embedded. */
+  isFit: boolean | number;
+}
+
+/** Condition on `memory m`: can be distilled. */
+const FIT = raw(`m.tier <> 'semantic' AND ${DISTILLABLE}`);
+
+/** The semantic memory of `memory m`, and the number of its sources. */
+const MEMBERSHIP = raw(`
+  (SELECT l.semantic FROM memory_source l WHERE l.namespace = m.namespace AND l.source = m.ordinal) AS semantic,
+  (SELECT count(*) FROM memory_source l JOIN memory_source o ON o.namespace = l.namespace AND o.semantic = l.semantic
+   WHERE l.namespace = m.namespace AND l.source = m.ordinal) AS "sourceCount"`);
+
+function getGroup({ semantic, sourceCount }: Membership): Pick<DistilNeighbor, 'group'> {
+  return semantic === null ? {} : { group: { semantic, sourceCount } };
+}
+
+/** Returns the next queued memories, at most `DISTIL_LIMITS.waiting`. */
+function readWaiting(queries: Queries, request: DistilCandidatesRequest): Promise<Waiting[]> {
+  const { namespace, after = 0 } = request;
+  const memory = queries.dialect.joinMemory('m', { namespace: sql`${namespace}`, ordinal: raw('waiting.ordinal') });
+  return queries.rows<Waiting>(sql`
+    SELECT m.ordinal, m.user_id AS "userId", m.agent_id AS "agentId", m.version, ${isPromoted(request)} AS "isPromoted",
+      (${FIT}) AS "isFit", ${MEMBERSHIP}
+    FROM (SELECT ordinal FROM distil_candidate WHERE namespace = ${namespace} AND ordinal > ${after}
+      ORDER BY ordinal LIMIT ${DISTIL_LIMITS.waiting}) AS waiting ${memory}
+    ORDER BY waiting.ordinal`);
+}
+
+/** Returns the first `limit` memories that are promoted and, if they can be distilled, embedded. */
+async function selectReady(search: DistilSearch, waiting: readonly Waiting[], limit: number): Promise<Waiting[]> {
+  const promoted = waiting.filter(({ isPromoted }) => isPromoted);
+  const ready: Waiting[] = [];
+  for (let from = 0; from < promoted.length && ready.length < limit; from += EXAMINED_AT_ONCE) {
+    const examined = promoted.slice(from, from + EXAMINED_AT_ONCE);
+    const fit = examined.filter(({ isFit }) => isFit).map(({ ordinal }) => ordinal);
+    const embedded = await search.findEmbedded(fit);
+    ready.push(...examined.filter(({ isFit, ordinal }) => !isFit || embedded.has(ordinal)));
+  }
+  return ready.slice(0, limit);
+}
+
+interface OfOwner {
+  queries: Queries;
+  search: OwnerSearch;
+  request: DistilCandidatesRequest;
+  owner: Owner;
+}
+
+/** Returns the nearest memories with which each candidate can be distilled. */
+async function findNeighbors(context: OfOwner, candidates: readonly number[]): Promise<Map<number, DistilNeighbor[]>> {
+  const found = await context.search.findNearest(candidates);
+  const members = await readMembers(context, [...new Set(found.map(({ ordinal }) => ordinal))]);
+  const near = found.filter(({ ordinal }) => members.has(ordinal));
+  const rare = await findRareWords(context, candidates, [...members.keys()]);
+  const neighbors = new Map<number, DistilNeighbor[]>(candidates.map((ordinal) => [ordinal, []]));
+  for (const { candidate, ordinal, cosine } of near) {
+    const sharedRareWords = rare.get(candidate)?.filter((holders) => holders.has(ordinal)).length ?? 0;
+    const group = getGroup(members.get(ordinal) as Membership);
+    neighbors.get(candidate)?.push({ ordinal, cosine, sharedRareWords, ...group });
+  }
+  return neighbors;
+}
+
+/** Returns the memories of the owner that can be distilled, by ordinal. */
+async function readMembers(
+  { queries, request, owner }: OfOwner,
+  ordinals: readonly number[],
+): Promise<Map<number, Membership>> {
+  const { dialect } = queries;
+  const memory = dialect.joinMemory('m', { namespace: sql`${request.namespace}`, ordinal: raw('asked.ordinal') });
+  const rows = await queries.rows<Membership & { ordinal: number }>(sql`
+    SELECT m.ordinal, ${MEMBERSHIP} FROM ${dialect.ordinals('asked', ordinals)} ${memory}
+    WHERE ${FIT} AND ${isPromoted(request)} AND m.user_id = ${owner.userId} AND m.agent_id = ${owner.agentId}`);
+  return new Map(rows.map((row) => [row.ordinal, row]));
+}
+
+/** Returns the holders of each distinctive word of each candidate that is rare among the memories of the owner. */
+async function findRareWords(
+  { queries, search, request: { namespace } }: OfOwner,
+  candidates: readonly number[],
+  examined: readonly number[],
+): Promise<Map<number, ReadonlySet<number>[]>> {
+  const memory = queries.dialect.joinMemory('m', { namespace: sql`${namespace}`, ordinal: raw('asked.ordinal') });
+  const texts = await queries.rows<{ ordinal: number; text: string; sessionId: string | null }>(sql`
+    SELECT m.ordinal, substr(m.content, 1, ${DISTIL_LIMITS.chars}) AS text, m.session_id AS "sessionId"
+    FROM ${queries.dialect.ordinals('asked', candidates)} ${memory}`);
+  const words = texts.flatMap(({ ordinal, text, sessionId }) =>
+    getDistinctiveWords(text, sessionId).map((forms) => ({
+      ordinal,
+      terms: forms.map((form) => termDigest(namespace, form)),
+    })),
+  );
+  const terms = words.map((word) => word.terms);
+  const holders = await search.findRareHolders(terms, examined, getMaxRareWordFrequency);
+  const rare = new Map<number, ReadonlySet<number>[]>();
+  words.forEach(({ ordinal }, i) => {
+    if (holders[i]) rare.set(ordinal, [...(rare.get(ordinal) ?? []), holders[i]]);
+  });
+  return rare;
+}

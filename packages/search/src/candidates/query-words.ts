@@ -1,0 +1,99 @@
+import type { Digest } from '../index/entry.ts';
+import { getWordShares } from '../ranking/bm25.ts';
+import {
+  dateMatch,
+  getSpeakerTerms,
+  getSynonyms,
+  getWordKinds,
+  weighed,
+  withoutAsides,
+} from '../ranking/query-terms.ts';
+import type { QueryWordKinds } from '../ranking/signals.ts';
+import { english } from '../synonyms/table.ts';
+import { readQuery } from '../text/analyze.ts';
+import { termDigest } from './digests.ts';
+import type { SearchRequest } from './search.ts';
+
+/** Words and synonyms to look up. Each word is a list of alternative terms; a memory contains a word if it contains one. */
+export interface CountedWords<Count> {
+  words: Count[];
+  synonyms: Count[];
+}
+
+/** Counts the memories that contain a word. Semantic memories do not count, because their content is that of their sources. */
+export interface WordCounter {
+  /** Number of memories that recall searches in the namespace. */
+  readonly memoryCount: number;
+  /** Returns the number of memories that contain each word. The counts of synonyms may be rougher estimates. */
+  count(asked: CountedWords<Digest[]>): CountedWords<number> | Promise<CountedWords<number>>;
+}
+
+/** The words of a query that a search uses. */
+export interface SelectedWords {
+  words: Digest[][];
+  /** For each word, the number of memories that contain it. */
+  documentFrequencies: number[];
+  /** Weight of each word. */
+  shares: Float64Array;
+  /** Match of a memory by the date that the query names, in the unit of `shares`. */
+  dateMatch: number;
+  /** Synonyms that occur in memories. `word` is the index of the query word. */
+  synonyms: { word: number; weight: number; term: Digest }[];
+  /** For each word, the terms of a speaker's name that it matches. */
+  speakers: string[][];
+  kinds: QueryWordKinds;
+}
+
+/** Maximum query words whose frequencies are looked up. */
+const MAX_LOOKED_UP = 512;
+
+/** Maximum query words that are searched: the rarest words. */
+const MAX_WORDS = 64;
+
+/** Selects the words of a query, and looks up how many memories contain them. */
+export async function selectQueryWords(
+  counter: WordCounter,
+  { namespace, text, date }: Pick<SearchRequest, 'namespace' | 'text' | 'date'>,
+): Promise<SelectedWords> {
+  const digest = (term: string) => termDigest(namespace, term);
+  const toDigests = (words: readonly string[][]) => words.map((terms) => terms.map(digest));
+  const query = readQuery(withoutAsides(text));
+  const words = await selectRarest(
+    query.words.slice(0, MAX_LOOKED_UP),
+    async (all) => (await counter.count({ words: toDigests(all), synonyms: [] })).words,
+  );
+  // The table of synonyms is English.
+  const synonyms = query.isForeign ? [] : getSynonyms(english, words);
+  const digests = toDigests(words);
+  const counts = await counter.count({ words: digests, synonyms: toDigests(synonyms.map(({ term }) => [term])) });
+  const kinds = getWordKinds({ text, date, words, isForeign: query.isForeign }, english);
+  const weighing = {
+    memoryCount: counter.memoryCount,
+    documentFrequencies: counts.words,
+    everyday: kinds.everyday,
+  };
+  const shares = getWordShares(weighing);
+  return {
+    words: digests,
+    documentFrequencies: counts.words,
+    shares,
+    dateMatch: dateMatch(shares, kinds.dated),
+    synonyms: weighed(synonyms, counts.synonyms, weighing).map((synonym) => ({
+      ...synonym,
+      term: digest(synonym.term),
+    })),
+    speakers: getSpeakerTerms(text, words),
+    kinds,
+  };
+}
+
+/** Returns all words if they are few, otherwise the rarest. Words that occur in no memory come last. */
+async function selectRarest(words: string[][], count: (words: string[][]) => Promise<number[]>): Promise<string[][]> {
+  if (words.length <= MAX_WORDS) return words;
+  const frequencies = await count(words);
+  return words
+    .map((word, i) => ({ word, frequency: frequencies[i] as number }))
+    .sort((a, b) => Number(a.frequency === 0) - Number(b.frequency === 0) || a.frequency - b.frequency)
+    .slice(0, MAX_WORDS)
+    .map(({ word }) => word);
+}
