@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { runInProcess } from './command-in-process.ts';
 import { createTemporaryFolder } from './folders.ts';
 import { addKey } from './keys.ts';
-import { expectError } from './refusal.ts';
+import { expectRefused } from './refusal.ts';
 import { expectCleanEnd, startClient, useServer, WORDS_ONLY } from './under-test.ts';
 
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
@@ -30,8 +30,8 @@ describe('API keys over HTTP', () => {
     expect(await getListed()).not.toHaveProperty('key');
     const revoking = { method: 'DELETE', path: `/keys/${made.id}`, headers: operator };
     expect(await memoryd.ok(revoking)).toEqual({ id: made.id, status: 'revoked' });
-    expectError(await memoryd.send(stored), { code: 'UNAUTHORIZED' });
-    expectError(await memoryd.send({ ...revoking, path: '/keys/nobody' }), { code: 'NOT_FOUND' });
+    await expectRefused(memoryd, stored, { code: 'UNAUTHORIZED' }, operator);
+    await expectRefused(memoryd, { ...revoking, path: '/keys/nobody' }, { code: 'NOT_FOUND' }, operator);
     for (const [field, value] of [
       ['scope', 'all'],
       ['user_id', null],
@@ -41,7 +41,7 @@ describe('API keys over HTTP', () => {
       ['name', 7],
     ] as const) {
       const wrong = { method: 'POST', path: '/keys', json: { ...json, [field]: value }, headers: operator };
-      expectError(await memoryd.send(wrong), { field });
+      await expectRefused(memoryd, wrong, { field }, operator);
     }
   });
 
@@ -51,12 +51,12 @@ describe('API keys over HTTP', () => {
     for (const scope of ['metrics', 'read', 'write'] as const) {
       const headers = bearer(await addKey(dbPath, 'default', scope));
       for (const path of ['/keys', '/namespaces']) {
-        expectError(await memoryd.send({ path, headers }), { code: 'FORBIDDEN' });
+        await expectRefused(memoryd, { path, headers }, { code: 'FORBIDDEN' }, operator);
       }
     }
     for (const path of ['/keys', '/namespaces', '/export', '/backup']) {
       const foreign = { path, headers: { ...operator, origin: 'https://evil.example' } };
-      expectError(await memoryd.send(foreign), { code: 'FORBIDDEN' });
+      await expectRefused(memoryd, foreign, { code: 'FORBIDDEN' }, operator);
       const local = { path, headers: { ...operator, origin: 'http://localhost:3000' } };
       expect((await memoryd.send(local)).status, path).toBe(200);
     }
@@ -65,11 +65,11 @@ describe('API keys over HTTP', () => {
   it('API keys over HTTP with the metrics scope can read only metrics', async () => {
     const headers = bearer(await addKey(memoryd.server.dbPath, 'default', 'metrics'));
     expect((await memoryd.send({ path: '/metrics', headers })).status).toBe(200);
-    for (const path of ['/stats', '/memories', '/recall?query=x', '/']) {
-      expectError(await memoryd.send({ path, headers }), { code: 'FORBIDDEN' });
-    }
     const reader = bearer(await addKey(memoryd.server.dbPath, 'default', 'write'));
-    expectError(await memoryd.send({ path: '/metrics', headers: reader }), { code: 'FORBIDDEN' });
+    for (const path of ['/stats', '/memories', '/recall?query=x', '/']) {
+      await expectRefused(memoryd, { path, headers }, { code: 'FORBIDDEN' }, reader);
+    }
+    await expectRefused(memoryd, { path: '/metrics', headers: reader }, { code: 'FORBIDDEN' }, reader);
   });
 });
 
@@ -86,13 +86,13 @@ describe('namespaces over HTTP', () => {
     const path = '/namespaces/garden%2Ftools';
     const quota = { memories: 1, bytes: null };
     expect(await memoryd.ok({ method: 'PUT', path, json: quota })).toEqual({ name: 'garden/tools', quota });
-    expectError(await memoryd.send({ method: 'PUT', path, json: { ...quota, bytes: 1e29 } }), { field: 'bytes' });
+    await expectRefused(memoryd, { method: 'PUT', path, json: { ...quota, bytes: 1e29 } }, { field: 'bytes' });
     const more = { method: 'POST', path: '/store', json: { content: 'a rake' }, headers };
-    expectError(await memoryd.send(more), { code: 'FORBIDDEN' });
+    await expectRefused(memoryd, more, { code: 'FORBIDDEN' });
     expect(await memoryd.ok({ method: 'DELETE', path })).toMatchObject({ status: 'deleted', deleted_count: 1 });
     expect(await getSummary('garden/tools')).toBeUndefined();
-    expectError(await memoryd.send({ method: 'DELETE', path }), { code: 'NOT_FOUND' });
-    expectError(await memoryd.send({ path: '/stats', headers: { 'x-memoryd-namespace': 'a b' } }));
+    await expectRefused(memoryd, { method: 'DELETE', path }, { code: 'NOT_FOUND' });
+    await expectRefused(memoryd, { path: '/stats', headers: { 'x-memoryd-namespace': 'a b' } });
   });
 
   it('namespaces over HTTP can be selected by a header only with a key of the operate scope', async () => {
@@ -108,7 +108,7 @@ describe('namespaces over HTTP', () => {
     const getOther = (key: string) => ({ path: '/stats', headers: { ...bearer(key), 'x-memoryd-namespace': 'other' } });
     expect((await client.send(getOther(keys.operate))).status).toBe(200);
     for (const scope of ['read', 'write'] as const) {
-      expectError(await client.send(getOther(keys[scope])), { code: 'FORBIDDEN' });
+      await expectRefused(client, getOther(keys[scope]), { code: 'FORBIDDEN' }, bearer(keys.read));
     }
     await expectCleanEnd(client.server);
   });

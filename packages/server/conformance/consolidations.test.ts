@@ -1,6 +1,6 @@
 import type { ErrorResponse, StoreBatchResponse } from '@memoryd/contract';
 import { describe, expect, it } from 'vitest';
-import { expectError } from './refusal.ts';
+import { expectError, expectRefused } from './refusal.ts';
 import { type Client, expectCleanEnd, startClient, useServer, WORDS_ONLY } from './under-test.ts';
 
 const memoryd = useServer({ env: WORDS_ONLY });
@@ -63,7 +63,7 @@ describe('POST /consolidate with dry_run', () => {
   });
 
   it.each(['yes', '1'])('rejects the value "%s" of dry_run', async (value) => {
-    expectError(await memoryd.send({ method: 'POST', path: `/consolidate?dry_run=${value}` }), { field: 'dry_run' });
+    await expectRefused(memoryd, { method: 'POST', path: `/consolidate?dry_run=${value}` }, { field: 'dry_run' });
   });
 });
 
@@ -109,7 +109,7 @@ describe('GET /consolidations', () => {
     ['colour', 'red'],
   ])('rejects %s=%s, as does GET /consolidations/{id}', async (field, value) => {
     for (const path of ['/consolidations', `/consolidations/${await runConsolidation()}`]) {
-      expectError(await memoryd.send({ path: `${path}?${field}=${encodeURIComponent(value)}` }), { field });
+      await expectRefused(memoryd, { path: `${path}?${field}=${encodeURIComponent(value)}` }, { field });
     }
   });
 });
@@ -145,9 +145,9 @@ describe('GET /consolidations/{id}', () => {
   it.each(['none', 'x'.repeat(5000), '%F0%9F%A6%8A', '0190f000-0000-7000-8000-000000000000'])(
     'returns 404 for an unknown id (%#), as does POST /consolidations/{id}/undo',
     async (id) => {
-      expectError(await memoryd.send({ path: `/consolidations/${id}` }), { code: 'NOT_FOUND' });
+      await expectRefused(memoryd, { path: `/consolidations/${id}` }, { code: 'NOT_FOUND' });
       const undo = { method: 'POST', path: `/consolidations/${id}/undo` };
-      expectError(await memoryd.send(undo), { code: 'NOT_FOUND' });
+      await expectRefused(memoryd, undo, { code: 'NOT_FOUND' });
     },
   );
 });
@@ -184,8 +184,11 @@ describe('POST /consolidations/{id}/undo', () => {
     const { message } = (refused.body as ErrorResponse).error;
     expect(message).toContain(newer);
     expect(message).toContain('with_later');
-    const kept = await memoryd.send({ method: 'POST', path: `/consolidations/${older}/undo?with_later=false` });
-    expectError(kept, { code: 'CONFLICT' });
+    await expectRefused(
+      memoryd,
+      { method: 'POST', path: `/consolidations/${older}/undo?with_later=false` },
+      { code: 'CONFLICT' },
+    );
     expect((await memoryd.consolidation(newer)).status).toBe('completed');
     expect((await memoryd.undo(newer)).status).toBe(200);
     expect((await memoryd.undo(older)).status).toBe(200);
@@ -221,9 +224,9 @@ describe('POST /consolidations/{id}/undo', () => {
 
   it('rejects a body, unknown query parameters and invalid values', async () => {
     const path = `/consolidations/${await runConsolidation()}/undo`;
-    expectError(await memoryd.send({ method: 'POST', path, json: { id: 'x' } }));
-    expectError(await memoryd.send({ method: 'POST', path: `${path}?force=true` }), { field: 'force' });
-    expectError(await memoryd.send({ method: 'POST', path: `${path}?with_later=yes` }), { field: 'with_later' });
+    await expectRefused(memoryd, { method: 'POST', path, json: { id: 'x' } });
+    await expectRefused(memoryd, { method: 'POST', path: `${path}?force=true` }, { field: 'force' });
+    await expectRefused(memoryd, { method: 'POST', path: `${path}?with_later=yes` }, { field: 'with_later' });
   });
 });
 

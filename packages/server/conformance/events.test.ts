@@ -2,7 +2,7 @@ import type { ConsolidateResponse, ErrorResponse, MemoryEvent } from '@memoryd/c
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type EventReader, readEvents } from './event-reader.ts';
 import { eventually } from './process.ts';
-import { expectError } from './refusal.ts';
+import { expectRefused } from './refusal.ts';
 import { expectCleanEnd, startClient, useServer, WORDS_ONLY } from './under-test.ts';
 
 const memoryd = useServer({ env: WORDS_ONLY });
@@ -119,7 +119,7 @@ describe('GET /events', () => {
   it.each(['type=eaten', 'user_id=', 'types=stored', 'type=stored&'.repeat(6)])(
     'GET /events rejects %s',
     async (parameters) => {
-      expectError(await memoryd.send({ path: `/events?${parameters}` }), {});
+      await expectRefused(memoryd, { path: `/events?${parameters}` }, {});
     },
   );
 
@@ -130,7 +130,7 @@ describe('GET /events', () => {
   });
 
   it.each(['/events/', '/events/1'])('returns 404 for %s', async (path) => {
-    expectError(await memoryd.send({ path }), { code: 'NOT_FOUND' });
+    await expectRefused(memoryd, { path }, { code: 'NOT_FOUND' });
   });
 });
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { uniqueWord } from './database-files.ts';
 import { databaseHolds, ON_FILE } from './databases.ts';
 import { eventually } from './process.ts';
-import { expectError } from './refusal.ts';
+import { expectRefused } from './refusal.ts';
 import { type Client, expectCleanEnd, startClient, useServer, WORDS_ONLY } from './under-test.ts';
 
 const PURGE_TIMEOUT_MS = 5_000;
@@ -40,12 +40,12 @@ describe('DELETE /forget/{memory_id}', () => {
   it('returns 404 for a forgotten memory', async () => {
     const id = await memoryd.store({ content: 'once only' });
     await memoryd.forget(id);
-    expectError(await memoryd.send({ method: 'DELETE', path: `/forget/${id}` }), { code: 'NOT_FOUND' });
+    await expectRefused(memoryd, { method: 'DELETE', path: `/forget/${id}` }, { code: 'NOT_FOUND' });
   });
 
   it('returns 404 for an unknown id and forgets nothing', async () => {
     const before = (await memoryd.memories()).total;
-    expectError(await memoryd.send({ method: 'DELETE', path: '/forget/unknown' }), { code: 'NOT_FOUND' });
+    await expectRefused(memoryd, { method: 'DELETE', path: '/forget/unknown' }, { code: 'NOT_FOUND' });
     expect((await memoryd.memories()).total).toBe(before);
   });
 
@@ -169,8 +169,8 @@ describe('DELETE /memories', () => {
 
   it('rejects a request without filter parameters', async () => {
     const before = (await memoryd.memories()).total;
-    expectError(await memoryd.send({ method: 'DELETE', path: '/memories' }));
-    expectError(await memoryd.send({ method: 'DELETE', path: '/memories?' }));
+    await expectRefused(memoryd, { method: 'DELETE', path: '/memories' });
+    await expectRefused(memoryd, { method: 'DELETE', path: '/memories?' });
     expect((await memoryd.memories()).total).toBe(before);
   });
 
@@ -184,8 +184,11 @@ describe('DELETE /memories', () => {
 
   it('rejects an unknown filter parameter, and forgets nothing', async () => {
     const id = await memoryd.store({ content: 'safe', session_id: 'safe' });
-    const answer = await memoryd.send({ method: 'DELETE', path: '/memories?session_id=safe&colour=red' });
-    expectError(answer, { field: 'colour' });
+    await expectRefused(
+      memoryd,
+      { method: 'DELETE', path: '/memories?session_id=safe&colour=red' },
+      { field: 'colour' },
+    );
     expect(await memoryd.getStatus(id)).toBe(200);
   });
 

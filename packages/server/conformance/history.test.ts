@@ -1,6 +1,6 @@
 import type { HistoryResponse } from '@memoryd/contract';
 import { describe, expect, it } from 'vitest';
-import { expectError } from './refusal.ts';
+import { expectRefused } from './refusal.ts';
 import { useServer, WORDS_ONLY } from './under-test.ts';
 
 const memoryd = useServer({ env: WORDS_ONLY });
@@ -35,9 +35,13 @@ describe('GET /memories/{id}/history', () => {
     const before = Date.now();
     const id = await memoryd.store({ content: 'back-filled', created_at: '2001-01-01T00:00:00Z' });
     expect(Date.parse((await getHistory(id)).texts[0]?.held_from ?? '')).toBeGreaterThanOrEqual(before);
-    expectError(await memoryd.send({ path: `/memories/${id}/history?${toParameters('2002-01-01T00:00:00Z')}` }), {
-      code: 'NOT_FOUND',
-    });
+    await expectRefused(
+      memoryd,
+      { path: `/memories/${id}/history?${toParameters('2002-01-01T00:00:00Z')}` },
+      {
+        code: 'NOT_FOUND',
+      },
+    );
   });
 
   it('returns only the text that was current at the time as_of', async () => {
@@ -55,7 +59,7 @@ describe('GET /memories/{id}/history', () => {
   it('returns 404 if as_of is before the memory was stored', async () => {
     const id = await memoryd.store({ content: 'new' });
     const path = `/memories/${id}/history?${toParameters('2020-01-01T00:00:00Z')}`;
-    expectError(await memoryd.send({ path }), { code: 'NOT_FOUND' });
+    await expectRefused(memoryd, { path }, { code: 'NOT_FOUND' });
   });
 
   it('returns texts page by page', async () => {
@@ -83,11 +87,11 @@ describe('GET /memories/{id}/history', () => {
     const id = await memoryd.store({ content: 'first' });
     await memoryd.update(id, { content: 'second' });
     await memoryd.forget(id);
-    expectError(await memoryd.send({ path: `/memories/${id}/history` }), { code: 'NOT_FOUND' });
+    await expectRefused(memoryd, { path: `/memories/${id}/history` }, { code: 'NOT_FOUND' });
   });
 
   it('returns 404 for an unknown id', async () => {
-    expectError(await memoryd.send({ path: '/memories/nobody/history' }), { code: 'NOT_FOUND' });
+    await expectRefused(memoryd, { path: '/memories/nobody/history' }, { code: 'NOT_FOUND' });
   });
 
   const refused = [
@@ -100,6 +104,6 @@ describe('GET /memories/{id}/history', () => {
   ];
   it.each(refused)('GET /memories/{id}/history rejects $parameters', async ({ parameters, field }) => {
     const id = await memoryd.store({ content: 'unchanged' });
-    expectError(await memoryd.send({ path: `/memories/${id}/history?${parameters}` }), { field });
+    await expectRefused(memoryd, { path: `/memories/${id}/history?${parameters}` }, { field });
   });
 });

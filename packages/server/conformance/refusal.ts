@@ -1,6 +1,10 @@
 import type { ErrorResponse } from '@memoryd/contract';
 import { expect } from 'vitest';
-import type { Answer } from './http.ts';
+import { type EventReader, readEvents } from './event-reader.ts';
+import type { Answer, Request } from './http.ts';
+import { eventually } from './process.ts';
+import type { RunningServer } from './server.ts';
+import type { Client } from './under-test.ts';
 
 /** Every error code and its HTTP status. */
 export const STATUS = {
@@ -53,4 +57,50 @@ export function expectError(answer: Answer, { code = 'INVALID_REQUEST', field }:
     paths.some((path) => path === pointer || path.startsWith(`${pointer}/`)),
     `details point to ${JSON.stringify(paths)}, none to ${pointer}`,
   ).toBe(true);
+}
+
+/** A stream of the events of each server and observer, opened with the first refusal. The server ends it when it stops. */
+const streams = new WeakMap<RunningServer, Map<string, Promise<EventReader>>>();
+
+function getEventStream({ server }: Client, observer: Record<string, string>): Promise<EventReader> {
+  const ofServer = streams.get(server) ?? new Map<string, Promise<EventReader>>();
+  streams.set(server, ofServer);
+  const key = JSON.stringify(observer);
+  const opened = ofServer.get(key) ?? readEvents(server.port, '', undefined, observer);
+  ofServer.set(key, opened);
+  return opened;
+}
+
+/**
+ * Sends a request, and asserts that it is refused with this error and that nothing happened: no memory, session, user or
+ * run was added, changed or removed, and no event was published. Returns the response.
+ *
+ * @param observer headers of requests that read the counts and the events of the namespace
+ */
+export async function expectRefused<Body>(
+  client: Client,
+  request: Request,
+  expected: ExpectedError = {},
+  observer: Record<string, string> = {},
+): Promise<Answer<Body>> {
+  const stream = await getEventStream(client, observer);
+  // The stream begins with a field, so its subscription has begun.
+  await eventually('the event stream', 20_000, () => (stream.text() === '' ? undefined : true));
+  const before = await getCounts(client, observer);
+  const seen = stream.events().length;
+  const answer = await client.send<Body>(request);
+  expectError(answer, expected);
+  expect(await getCounts(client, observer), 'counts after a refused request').toEqual(before);
+  // An event would have been written before the counts were read.
+  expect(stream.events().slice(seen), 'events of a refused request').toEqual([]);
+  return answer;
+}
+
+/** Returns the numbers of memories by tier, of pending texts, sessions, users and runs, and the last changed memory. */
+async function getCounts(client: Client, headers: Record<string, string>): Promise<unknown[]> {
+  const paths = ['/stats', '/memories?limit=1', '/sessions?limit=1', '/users?limit=1', '/consolidations?limit=1'];
+  const read = (path: string) => client.ok<Record<string, unknown>>({ path, headers });
+  const [stats = {}, ...lists] = await Promise.all(paths.map(read));
+  const { db_size_mb, next_sleep_at, ...counts } = stats;
+  return [counts, ...lists];
 }

@@ -1,6 +1,6 @@
 import type { Memory, StoreRequest, StoreResponse } from '@memoryd/contract';
 import { describe, expect, it } from 'vitest';
-import { expectError } from './refusal.ts';
+import { expectError, expectRefused } from './refusal.ts';
 import { expectCleanEnd, startClient, useServer, WORDS_ONLY } from './under-test.ts';
 
 const MEBIBYTE = 1024 * 1024;
@@ -249,10 +249,14 @@ describe('fields of a stored memory:', () => {
 
   it('fields of a stored memory: supersedes with an unknown id is rejected', async () => {
     const json = { content: 'corrects nothing', supersedes: 'no-such-memory' };
-    expectError(await memoryd.send({ method: 'POST', path: '/store', json }), {
-      code: 'NOT_FOUND',
-      field: 'supersedes',
-    });
+    await expectRefused(
+      memoryd,
+      { method: 'POST', path: '/store', json },
+      {
+        code: 'NOT_FOUND',
+        field: 'supersedes',
+      },
+    );
   });
 });
 
@@ -283,7 +287,7 @@ describe('an expired memory', () => {
   it('an expired memory can still be forgotten', async () => {
     const id = await memoryd.store({ content: 'gone but not forgotten', expires_at: past });
     expect(await memoryd.forget(id)).toMatchObject({ status: 'forgotten', id });
-    expectError(await memoryd.send({ method: 'DELETE', path: `/forget/${id}` }), { code: 'NOT_FOUND' });
+    await expectRefused(memoryd, { method: 'DELETE', path: `/forget/${id}` }, { code: 'NOT_FOUND' });
   });
 });
 
@@ -342,8 +346,11 @@ describe('a request body', () => {
     'a request body of $row is rejected',
     async ({ bytes, chunked = false, method = 'POST', path = '/store' }) => {
       const before = (await memoryd.stats()).working_count;
-      const answer = await memoryd.send({ method, path, headers: json, body: createBody(bytes), chunked });
-      expectError(answer, { code: 'PAYLOAD_TOO_LARGE' });
+      const answer = await expectRefused(
+        memoryd,
+        { method, path, headers: json, body: createBody(bytes), chunked },
+        { code: 'PAYLOAD_TOO_LARGE' },
+      );
       expect(answer.text).toMatch(/1048576 bytes; raise the limit with SERVICE_MAX_BODY_BYTES/);
       expect((await memoryd.stats()).working_count).toBe(before);
     },

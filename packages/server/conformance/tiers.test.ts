@@ -1,7 +1,7 @@
 import type { ConsolidateResponse, StoreRequest } from '@memoryd/contract';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { newDatabase, ON_FILE } from './databases.ts';
-import { expectError } from './refusal.ts';
+import { expectRefused } from './refusal.ts';
 import { type Client, expectCleanEnd, startClient, useServer, WORDS_ONLY } from './under-test.ts';
 
 const FIRST_RUN_TIMEOUT_MS = 70_000;
@@ -125,8 +125,11 @@ describe('POST /consolidate with min_age_seconds', () => {
   });
 
   it.each(['-1', '1.5', 'soon'])('rejects the value "%s"', async (age) => {
-    const answer = await memoryd.send({ method: 'POST', path: `/consolidate?min_age_seconds=${age}` });
-    expectError(answer, { field: 'min_age_seconds' });
+    const answer = await expectRefused(
+      memoryd,
+      { method: 'POST', path: `/consolidate?min_age_seconds=${age}` },
+      { field: 'min_age_seconds' },
+    );
   });
 });
 

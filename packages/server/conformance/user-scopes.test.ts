@@ -15,7 +15,7 @@ import type {
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { readEvents } from './event-reader.ts';
 import type { Request } from './http.ts';
-import { expectError } from './refusal.ts';
+import { expectError, expectRefused } from './refusal.ts';
 import { type Client, expectCleanEnd, startClient, useServer, WORDS_ONLY } from './under-test.ts';
 
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
@@ -99,8 +99,8 @@ describe('requests with user_id or agent_id', () => {
       expect(await read('user_id=ben&agent_id=cook')).toEqual([ids.ben]);
       expect(await read('user_id=ben&agent_id=guide')).toEqual([]);
       expect(await read('')).toEqual([ids.ada, ids.ben, ids.shared].sort());
-      expectError(await memoryd.send({ path: `${path}shared=true` }), { field: 'shared' });
-      expectError(await memoryd.send({ path: `${path}user_id=` }), { field: 'user_id' });
+      await expectRefused(memoryd, { path: `${path}shared=true` }, { field: 'shared' });
+      await expectRefused(memoryd, { path: `${path}user_id=` }, { field: 'user_id' });
     },
   );
 
@@ -124,7 +124,7 @@ describe('requests with user_id or agent_id', () => {
     expect(await memoryd.memory(ids.ben)).toMatchObject({ user_id: 'ben', agent_id: 'cook', importance: 0.5 });
     expect(await memoryd.get(`/memories/${ids.ben}?user_id=ben`)).toMatchObject({ id: ids.ben });
     const correction = { content: 'the heron croaks', user_id: 'ada', supersedes: ids.ben };
-    expectError(await memoryd.send({ method: 'POST', path: '/store', json: correction }), NOT_FOUND);
+    await expectRefused(memoryd, { method: 'POST', path: '/store', json: correction }, NOT_FOUND);
   });
 
   it('requests with user_id or agent_id receive only the events of this user', async () => {
@@ -194,7 +194,7 @@ describe('a key that is bound to a user or an agent', () => {
     expect(await read('')).toEqual([ids.ada]);
     expect(await read('user_id=ada')).toEqual([ids.ada]);
     expect(await read('shared=true')).toEqual([ids.ada, ids.shared].sort());
-    expectError(await memoryd.send({ path: `${path}user_id=ben`, headers: ada }), FORBIDDEN);
+    await expectRefused(memoryd, { path: `${path}user_id=ben`, headers: ada }, FORBIDDEN, operator);
   });
 
   it('a key that is bound to a user or an agent cannot access memories of other users by id, and can read but not change shared memories', async () => {
@@ -203,7 +203,7 @@ describe('a key that is bound to a user or an agent', () => {
     const shared = { path: `/memories/${ids.shared}?shared=true`, headers: ada };
     expect(await memoryd.ok(shared)).toMatchObject({ id: ids.shared });
     const forgetMany = { method: 'DELETE', path: '/memories?tag=bird&shared=true', headers: ada };
-    expectError(await memoryd.send(forgetMany), FORBIDDEN);
+    await expectRefused(memoryd, forgetMany, FORBIDDEN, operator);
   });
 
   it('imports a memory with the id of a memory of another user under a new id, and neither changes nor reads the other', async () => {
@@ -281,7 +281,7 @@ describe('a key that is bound to a user or an agent', () => {
     const found = { path: `/memories/${id}`, headers: operator };
     expect(await memoryd.ok(found)).toMatchObject({ user_id: 'ben', agent_id: 'cook' });
     const other = { method: 'POST', path: '/store', json: { content: 'x', agent_id: 'guide' }, headers: cook };
-    expectError(await memoryd.send(other), FORBIDDEN);
+    await expectRefused(memoryd, other, FORBIDDEN, operator);
     await memoryd.ok({ method: 'DELETE', path: `/forget/${id}`, headers: cook });
   });
 });
@@ -295,7 +295,7 @@ describe('a user quota', () => {
     const writer = bearer((await addKey({ namespace: 'default', scope: 'write' }, operator)).key);
     const quota = { memories: 1, bytes: null };
     const setting = { method: 'PUT', path: '/users/ada/quota', json: quota };
-    expectError(await memoryd.send({ ...setting, headers: writer }), FORBIDDEN);
+    await expectRefused(memoryd, { ...setting, headers: writer }, FORBIDDEN, operator);
     expect(await memoryd.ok({ ...setting, headers: operator })).toEqual({ user_id: 'ada', quota });
     const inOther = { ...setting, headers: { ...operator, 'x-memoryd-namespace': 'other' } };
     await memoryd.ok({ ...inOther, json: { memories: 0, bytes: null } });

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { type ImportResponse, LIMITS } from '@memoryd/contract';
 import { propertyRuns } from '@memoryd/search/testing';
 import fc from 'fast-check';
@@ -492,6 +493,16 @@ export function exportStorageContract(open: () => Promise<StorageUnderTest>): vo
       },
       300_000,
     );
+
+    it('creates a backup with the size and the checksum of its bytes', async () => {
+      await storeSome();
+      const copy = await database.storage.backup();
+      const pieces: Uint8Array[] = [];
+      for await (const piece of copy.read()) pieces.push(piece);
+      const bytes = Buffer.concat(pieces);
+      expect(bytes.byteLength).toBe(copy.sizeBytes);
+      expect(hash('sha256', bytes, 'base64')).toBe(copy.sha256);
+    });
 
     it('stores memories that can be found by words immediately and are pending for vectors', async () => {
       await storeSome();

@@ -323,6 +323,12 @@ export function memoryStorageContract(tested: TestedStorage): void {
   });
 
   describe('forgetting memories', () => {
+    it('purges a forgotten text before the response', async () => {
+      const { id } = await storeMemory({ content: 'unmistakable' });
+      expect(await tested.storage.forget('default', id)).toMatchObject({ outcome: 'forgotten', purged: true });
+      expect(await tested.storage.forgetMany('default', { tag: 'none' })).toMatchObject({ count: 0, purged: true });
+    });
+
     it('makes a forgotten memory inaccessible', async () => {
       const stored = await storeMemory({ content: 'unmistakable', tags: ['t'], sessionId: 's' });
       await tested.storage.useModel(MODEL);

@@ -12,12 +12,16 @@ import { ownerStorageContract } from './storage-owners.contract.ts';
 import { runStorageContract } from './storage-runs.contract.ts';
 import { searchStorageContract } from './storage-search.contract.ts';
 import { vectorStorageContract } from './storage-vectors.contract.ts';
+import { skipUnmet, type Unmet } from './unmet.fixture.ts';
 
 /**
- * Contract tests of the ports that a database adapter implements: `Storage`, `Lease` and `KeyStore`. `open` opens a new
- * database.
+ * Contract tests of the ports that a database adapter implements: `Storage`, `Lease` and `KeyStore`.
+ *
+ * @param open opens a new database
+ * @param unmet tests that the adapter does not meet
  */
-export function storageContract(open: OpenStorage): void {
+export function storageContract(open: OpenStorage, unmet: Unmet = {}): void {
+  skipUnmet(unmet);
   const tested = testedStorage(open);
   describe('memory storage', () => memoryStorageContract(tested));
   describe('lists of sessions and users', () => listStorageContract(tested));

@@ -142,7 +142,31 @@ export interface AppOptions extends Pick<PressureLimits, 'lateLoopMs'> {
   onRoute?: (route: RouteOptions) => void;
 }
 
-/** Creates the HTTP application for an engine, not yet listening. Closing the application leaves the engine open. */
+/**
+ * Creates the HTTP application for an engine, not yet listening. Closing the application leaves the engine open.
+ *
+ * Before a route runs, a request passes these steps in this order. A step that refuses it ends the request.
+ *
+ * | step | file | may refuse with |
+ * |---|---|---|
+ * | HTTP is well formed | malformed-http.ts | INVALID_REQUEST; PAYLOAD_TOO_LARGE for the URL and headers; METHOD_NOT_ALLOWED for CONNECT |
+ * | a connection is free | overload/connections.ts | UNAVAILABLE |
+ * | headers for browsers, list of pending requests | security-headers.ts, overload/pending-requests.ts | |
+ * | CORS, and the response to a preflight request | cross-origin.ts | |
+ * | the key, its scope and namespace | access.ts | UNAUTHORIZED, FORBIDDEN, INVALID_REQUEST, UNAVAILABLE; RATE_LIMITED after many unknown keys |
+ * | the origin of a web page | cross-origin.ts | FORBIDDEN |
+ * | the load of the process | overload/pressure.ts | UNAVAILABLE |
+ * | unread responses | overload/bytes-in-flight.ts | UNAVAILABLE for heavy work |
+ * | a slot for heavy work without a body | overload/heavy-work.ts | UNAVAILABLE |
+ * | memory for the body | overload/bytes-in-flight.ts | UNAVAILABLE |
+ * | the encoding of the body | json-body.ts | UNSUPPORTED_MEDIA_TYPE |
+ * | the rate limit of the key | rate-limits.ts | RATE_LIMITED |
+ * | the body arrives, and is JSON | body-deadline.ts, json-body.ts | INVALID_REQUEST, PAYLOAD_TOO_LARGE |
+ * | path, query, headers and body match their schemas | validation.ts | INVALID_REQUEST |
+ * | a slot for heavy work with a body | overload/heavy-work.ts | UNAVAILABLE |
+ *
+ * An unknown path passes the same steps up to the rate limit, and then gets NOT_FOUND or METHOD_NOT_ALLOWED.
+ */
 export async function buildApp(options: AppOptions): Promise<App> {
   const { settings, engine, metrics, telemetry } = options;
   const onError = errorHandler(telemetry, metrics.countError);
@@ -251,8 +275,7 @@ function endAfterUpgrade({ headers }: IncomingMessage, response: ServerResponse)
 }
 
 /**
- * Registers the hooks of every request, in this order: security headers, CORS, authorization, overload limits, metrics.
- * Returns the function that counts additional requests inside one HTTP request against the rate limit.
+ * Registers the hooks of every request in the order of the table of `buildApp`, and metrics. Returns the function that counts additional requests inside one HTTP request against the rate limit.
  */
 async function registerHooks(
   app: App,
