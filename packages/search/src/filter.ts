@@ -1,5 +1,49 @@
-import type { Tier } from '@memoryd/contract';
-import type { OwnerFilter } from './owner.ts';
+import type { Metadata, Tier } from '@memoryd/contract';
+
+/** The user and the agent of a memory. An empty string means that the memory is shared by all users, or all agents. */
+export interface Owner {
+  userId: string;
+  agentId: string;
+}
+
+/**
+ * Matches memories whose user is in `userIds` and whose agent is in `agentIds`. An empty string in a list matches
+ * shared memories. An absent list matches all memories.
+ */
+export interface OwnerFilter {
+  userIds?: readonly string[];
+  agentIds?: readonly string[];
+}
+
+/** A number of memories of one user and agent. */
+export interface OwnedCount extends Owner {
+  count: number;
+}
+
+/** Whether a filter is limited to some users or agents. */
+export function isLimited({ userIds, agentIds }: OwnerFilter): boolean {
+  return userIds !== undefined || agentIds !== undefined;
+}
+
+export function belongsTo({ userId, agentId }: Owner, { userIds, agentIds }: OwnerFilter): boolean {
+  return (userIds?.includes(userId) ?? true) && (agentIds?.includes(agentId) ?? true);
+}
+
+export function haveSameOwner(one: Owner, other: Owner): boolean {
+  return one.userId === other.userId && one.agentId === other.agentId;
+}
+
+/** Groups items by owner, in the order of the first item of each owner. */
+export function groupByOwner<Owned extends Owner>(all: readonly Owned[]): [owner: Owned, owned: Owned[]][] {
+  const groups = new Map<string, [Owned, Owned[]]>();
+  for (const each of all) {
+    const key = `${each.userId}\0${each.agentId}`;
+    const group = groups.get(key);
+    if (group) group[1].push(each);
+    else groups.set(key, [each, [each]]);
+  }
+  return [...groups.values()];
+}
 
 /** Matches memories that meet all present conditions. `since` and `until` are inclusive and compare `createdAt`. */
 export interface MemoryFilter extends OwnerFilter {
@@ -22,4 +66,34 @@ export interface MemoryFilter extends OwnerFilter {
 /** Returns true if the filter has no condition. */
 export function isOpen(filter: MemoryFilter): boolean {
   return Object.values(filter).every((condition) => condition === undefined);
+}
+
+/** Label names for the session, user, agent, source and speaker of a memory. No attribute has one of these names. */
+export const SESSION_LABEL = 'session';
+export const USER_LABEL = 'user';
+export const AGENT_LABEL = 'agent';
+export const SOURCE_LABEL = 'source';
+export const SPEAKER_LABEL = 'speaker';
+
+const TAG_ATTRIBUTE = 'tag';
+
+function metadataAttribute(field: string): string {
+  return `metadata.${field}`;
+}
+
+/** Yields the attributes that filters can match: tags, and metadata fields with a string, number, boolean or null. */
+export function* getAttributes(tags: readonly string[], metadata: Metadata): Iterable<[string, string]> {
+  for (const tag of tags) yield [TAG_ATTRIBUTE, tag];
+  for (const [field, value] of Object.entries(metadata)) {
+    if (typeof value !== 'object' || value === null) yield [metadataAttribute(field), String(value)];
+  }
+}
+
+/** Returns the attributes that a filter requires, as pairs of name and value. */
+export function filteredAttributes(filter: MemoryFilter): [string, string][] {
+  const metadata = Object.entries(filter.metadata ?? {});
+  return [
+    ...(filter.tags ?? []).map((tag): [string, string] => [TAG_ATTRIBUTE, tag]),
+    ...metadata.map(([field, value]): [string, string] => [metadataAttribute(field), value]),
+  ];
 }

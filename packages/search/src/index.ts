@@ -1,15 +1,6 @@
 /** The search of memoryd. The folders import each other downwards: candidates, index, synonyms, ranking, text. */
 
 export {
-  AGENT_LABEL,
-  filteredAttributes,
-  getAttributes,
-  SESSION_LABEL,
-  SOURCE_LABEL,
-  SPEAKER_LABEL,
-  USER_LABEL,
-} from './candidates/attributes.ts';
-export {
   type CandidateRows,
   collectCandidates,
   combineMatches,
@@ -29,7 +20,6 @@ export {
 } from './candidates/digests.ts';
 export { getWords, type Recallable } from './candidates/memory-words.ts';
 export { type CountedWords, type SelectedWords, selectQueryWords, type WordCounter } from './candidates/query-words.ts';
-export { rankFound } from './candidates/rank-results.ts';
 export type {
   QueryVector,
   RankedSearchRequest,
@@ -39,7 +29,25 @@ export type {
   SearchResults,
   SearchStorage,
 } from './candidates/search.ts';
-export { isOpen, type MemoryFilter } from './filter.ts';
+export { rankFound } from './candidates/search.ts';
+export {
+  AGENT_LABEL,
+  belongsTo,
+  filteredAttributes,
+  getAttributes,
+  groupByOwner,
+  haveSameOwner,
+  isLimited,
+  isOpen,
+  type MemoryFilter,
+  type OwnedCount,
+  type Owner,
+  type OwnerFilter,
+  SESSION_LABEL,
+  SOURCE_LABEL,
+  SPEAKER_LABEL,
+  USER_LABEL,
+} from './filter.ts';
 export {
   type Digest,
   entriesIn,
@@ -69,15 +77,6 @@ export {
   type Scope,
 } from './index/recall-index.ts';
 export { areIntactStates, packStates } from './index/token-states.ts';
-export {
-  belongsTo,
-  groupByOwner,
-  haveSameOwner,
-  isLimited,
-  type OwnedCount,
-  type Owner,
-  type OwnerFilter,
-} from './owner.ts';
 export { type QueryContext, readQueryIntent } from './ranking/asked-date.ts';
 export { DAMPING, getWordShares, wordWeights } from './ranking/bm25.ts';
 export {

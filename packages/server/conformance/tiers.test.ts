@@ -125,7 +125,7 @@ describe('POST /consolidate with min_age_seconds', () => {
   });
 
   it.each(['-1', '1.5', 'soon'])('rejects the value "%s"', async (age) => {
-    const answer = await expectRefused(
+    await expectRefused(
       memoryd,
       { method: 'POST', path: `/consolidate?min_age_seconds=${age}` },
       { field: 'min_age_seconds' },

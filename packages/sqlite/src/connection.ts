@@ -56,3 +56,14 @@ export function dimensionsByModel(connection: Connection): Map<number, number> {
   const models = sql(connection, 'SELECT no, dimensions FROM embedding_model WHERE dimensions IS NOT NULL').raw().all();
   return new Map(models as [number, number][]);
 }
+
+/** Runs reads in one snapshot of the file. */
+export async function snapshot<T>(connection: Connection, read: () => T | Promise<T>): Promise<T> {
+  statement(connection, 'BEGIN').run();
+  try {
+    return await read();
+  } finally {
+    // SQLite rejects a commit after reading a corrupted page, even if nothing was written.
+    if (connection.inTransaction) statement(connection, 'ROLLBACK').run();
+  }
+}

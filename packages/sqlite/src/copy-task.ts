@@ -5,7 +5,8 @@ import { MemoryError } from '@memoryd/contract/errors';
 import { keptRecords, toRecordLine } from '@memoryd/core';
 import type { OwnerFilter } from '@memoryd/search';
 import type { Connection } from './connection.ts';
-import { snapshot } from './dialect.ts';
+import { snapshot } from './connection.ts';
+import { toQueries } from './dialect.ts';
 import { openWithoutMigrating } from './open-connection.ts';
 
 /**
@@ -57,7 +58,7 @@ async function copyRecords(
 ): Promise<number> {
   const file = openSync(to, 'r+');
   try {
-    return await snapshot(connection, (queries) => writeLines(file, keptRecords(queries, namespace, of)));
+    return await snapshot(connection, () => writeLines(file, keptRecords(toQueries(connection), namespace, of)));
   } finally {
     closeSync(file);
   }

@@ -47,17 +47,6 @@ function toParameters({ values }: Sql): unknown[] {
   return values.map((value) => (typeof value === 'boolean' ? Number(value) : value));
 }
 
-/** Runs reads in one snapshot of the file. */
-export async function snapshot<T>(connection: Connection, read: (queries: FileQueries) => Promise<T>): Promise<T> {
-  prepared(connection, 'BEGIN').run();
-  try {
-    return await read(toQueries(connection));
-  } finally {
-    // SQLite rejects a commit after reading a corrupted page, even if nothing was written.
-    if (connection.inTransaction) prepared(connection, 'ROLLBACK').run();
-  }
-}
-
 /** A write transaction on a file. */
 export interface FileTransaction extends FileQueries, Transaction {}
 

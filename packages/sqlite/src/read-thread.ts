@@ -1,7 +1,8 @@
 import { workerData } from 'node:worker_threads';
 import { type NewMemory, readVerbs as shared } from '@memoryd/core';
 import pLimit from 'p-limit';
-import { type FileQueries, snapshot } from './dialect.ts';
+import { snapshot } from './connection.ts';
+import { type FileQueries, toQueries } from './dialect.ts';
 import { type Attempt, attempt, attemptAsync } from './failure.ts';
 import { lazyConnection } from './open-connection.ts';
 import type { ThreadData } from './storage-thread.ts';
@@ -30,7 +31,12 @@ const inTurn = pLimit(1);
 /** Runs a read in one snapshot of the database. */
 export function read({ verb, args }: ReadCall): Promise<Attempt<unknown>> {
   const call = readVerbs[verb] as (queries: FileQueries, ...rest: unknown[]) => Promise<unknown>;
-  return inTurn(() => attemptAsync(() => snapshot(reading.open(), (queries) => call(queries, ...args))));
+  return inTurn(() =>
+    attemptAsync(() => {
+      const connection = reading.open();
+      return snapshot(connection, () => call(toQueries(connection), ...args));
+    }),
+  );
 }
 
 /** Checks the pages and contents of the file. Returns the problems as messages. */

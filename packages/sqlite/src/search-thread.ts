@@ -9,7 +9,8 @@ import type {
   Signals,
 } from '@memoryd/search';
 import pLimit from 'p-limit';
-import { type FileQueries, snapshot } from './dialect.ts';
+import { type Connection, snapshot } from './connection.ts';
+import { type FileQueries, toQueries } from './dialect.ts';
 import { type Attempt, attempt, attemptAsync } from './failure.ts';
 import { isCorruption } from './file.ts';
 import { lazyConnection } from './open-connection.ts';
@@ -33,21 +34,26 @@ const follower = new IndexFollower();
 const inTurn = pLimit(1);
 
 /** Runs a call in one snapshot of the database. */
-function inSnapshot<T>(run: (queries: FileQueries) => T | Promise<T>): Promise<Attempt<T>> {
-  return inTurn(() => attemptAsync(() => snapshot(reading.open(), async (queries) => run(queries))));
+function inSnapshot<T>(run: (connection: Connection) => T | Promise<T>): Promise<Attempt<T>> {
+  return inTurn(() =>
+    attemptAsync(() => {
+      const connection = reading.open();
+      return snapshot(connection, () => run(connection));
+    }),
+  );
 }
 
 /** Runs a search in one snapshot of the database, with the index updated to that snapshot. */
-function withIndex<T>(run: (queries: FileQueries, index: RecallIndex) => T | Promise<T>): Promise<Attempt<T>> {
-  return inSnapshot((queries) => run(queries, follower.follow(queries.connection)));
+function withIndex<T>(run: (connection: Connection, index: RecallIndex) => T | Promise<T>): Promise<Attempt<T>> {
+  return inSnapshot((connection) => run(connection, follower.follow(connection)));
 }
 
 export function search(request: SearchRequest): Promise<Attempt<Signals>> {
-  return withIndex(({ connection }, index) => searchSnapshot(connection, index, request));
+  return withIndex((connection, index) => searchSnapshot(connection, index, request));
 }
 
 export function searchAndRank(request: RankedSearchRequest): Promise<Attempt<SearchResults>> {
-  return withIndex(({ connection }, index) => searchAndRankSnapshot(connection, index, request));
+  return withIndex((connection, index) => searchAndRankSnapshot(connection, index, request));
 }
 
 /**
@@ -65,7 +71,7 @@ const MAX_STATE_BYTES_PER_CALL = 512 * 1024;
  */
 export function follow(): Promise<Attempt<boolean>> {
   return inSnapshot(
-    ({ connection }) =>
+    (connection) =>
       follower.followSome(connection, MAX_CHANGES_PER_CALL) &&
       follower.loadStates(connection, MAX_STATE_BYTES_PER_CALL),
   );
@@ -74,16 +80,16 @@ export function follow(): Promise<Attempt<boolean>> {
 export function distilCandidates(
   request: DistilRequest,
 ): Promise<Attempt<Awaited<ReturnType<Storage['distilCandidates']>>>> {
-  return withIndex((queries, index) => findDistilCandidates(queries, index, request));
+  return withIndex((connection, index) => findDistilCandidates(toQueries(connection), index, request));
 }
 
 export function backgroundCosine(request: Parameters<Storage['backgroundCosine']>[0]): Promise<Attempt<number>> {
-  return withIndex(({ connection }, index) => measureBackgroundCosine(connection, index, request));
+  return withIndex((connection, index) => measureBackgroundCosine(connection, index, request));
 }
 
 /** Returns the differences between the in-memory index and the file. */
 export function checkIndex(): Promise<Attempt<string[]>> {
-  return inSnapshot(({ connection }) => {
+  return inSnapshot((connection) => {
     try {
       return indexProblems(connection, follower.follow(connection));
     } catch (error) {
@@ -102,7 +108,7 @@ export interface ReadRequest {
 
 export function read(request: ReadRequest): Promise<Attempt<{ memories: RecalledMemory[]; truncated: boolean }>> {
   const { namespace, ordinals, now, maxBytes } = request;
-  return inSnapshot(({ connection }) => readContents(connection, namespace, ordinals, now, maxBytes));
+  return inSnapshot((connection) => readContents(connection, namespace, ordinals, now, maxBytes));
 }
 
 /** Reads that are so short that they do not noticeably delay a search. */
@@ -117,7 +123,7 @@ export function quickRead({
   args: unknown[];
 }): Promise<Attempt<unknown>> {
   const call = readVerbs[verb] as (queries: FileQueries, ...rest: unknown[]) => Promise<unknown>;
-  return inSnapshot((queries) => call(queries, ...args));
+  return inSnapshot((connection) => call(toQueries(connection), ...args));
 }
 
 export function close(): Promise<Attempt<void>> {

@@ -15,9 +15,9 @@ import {
 } from '@memoryd/contract';
 import type { OwnedCount, OwnerFilter } from '@memoryd/search';
 import type { Core } from './core.ts';
-import { assertOwnerGiven, toOwnerFilter } from './owner-request.ts';
 import { assertMemoryId, memoryNotFound } from './read-memories.ts';
 import { acceptRequest } from './redact.ts';
+import { assertOwnerGiven, toOwnerFilter } from './request-filter.ts';
 import { quotaExceeded } from './store-memories.ts';
 import { toMs, toMsOrNull } from './time.ts';
 

@@ -4,7 +4,7 @@ import { belongsTo, groupByOwner, isLimited } from '@memoryd/search';
 import { MAX_NOTICE_BYTES, type Notices } from '../ports/coordination.ts';
 import type { Clock, IdSource, Seal } from '../ports/runtime.ts';
 import { toPurpose } from './cursor.ts';
-import { toOwner, toOwnerFilter } from './owner-request.ts';
+import { toOwner, toOwnerFilter } from './request-filter.ts';
 import { toTimestamp } from './time.ts';
 
 /** Maximum events per namespace that are stored for clients that reconnect. */

@@ -11,7 +11,7 @@ import {
 import type { ExportRecord, MemoryRecord } from '../ports/storage-export.ts';
 import { createTextsTooLongError } from '../record-size.ts';
 import type { Core } from './core.ts';
-import { toOwner, toOwnerFilter } from './owner-request.ts';
+import { toOwner, toOwnerFilter } from './request-filter.ts';
 import { toTimestamp, toTimestampOrNull } from './time.ts';
 
 const check = createCheck(ScopeRequest, 'request');

@@ -23,8 +23,8 @@ import type {
 } from '../ports/storage-export.ts';
 import { CHUNK_CHARS, CHUNK_MEMORIES, countChars } from '../record-size.ts';
 import type { Core } from './core.ts';
-import { assertOwnerGiven } from './owner-request.ts';
 import { acceptRequest, type Redacted } from './redact.ts';
+import { assertOwnerGiven } from './request-filter.ts';
 import { quotaExceeded } from './store-memories.ts';
 import { toMs, toMsOrNull } from './time.ts';
 

@@ -18,7 +18,7 @@ import type { Clock } from '../ports/runtime.ts';
 import type { Storage } from '../ports/storage.ts';
 import type { StorageStats } from '../ports/storage-namespaces.ts';
 import type { Core } from './core.ts';
-import { toOwnerFilter } from './owner-request.ts';
+import { toOwnerFilter } from './request-filter.ts';
 import { toTimestampOrNull } from './time.ts';
 
 const BYTES_PER_MB = 1_000_000;

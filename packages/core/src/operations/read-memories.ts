@@ -1,7 +1,6 @@
 import {
   assertValid,
   createCheck,
-  type Filter,
   HistoryRequest,
   type HistoryResponse,
   isStorable,
@@ -17,12 +16,11 @@ import {
   UsersRequest,
   type UsersResponse,
 } from '@memoryd/contract';
-import type { MemoryFilter } from '@memoryd/search';
 import { getRetention } from '@memoryd/search';
 import type { MemoryText, StoredMemory } from '../ports/storage-memories.ts';
 import type { Core } from './core.ts';
 import { numberCursors, pageEnd, pageRequest, positionCursors, sessionPlaceCursors, textCursors } from './cursor.ts';
-import { toOwner, toOwnerFilter } from './owner-request.ts';
+import { toMemoryFilter, toOwner, toOwnerFilter } from './request-filter.ts';
 import { toMs, toTimestamp, toTimestampOrNull } from './time.ts';
 
 const checkMemories = createCheck(MemoriesRequest, 'request');
@@ -156,20 +154,6 @@ export function assertMemoryId(memoryId: string): void {
 /** Creates the error for an unknown id. The message does not repeat the id, which the caller knows. */
 export function memoryNotFound(): MemoryError {
   return new MemoryError('NOT_FOUND', 'memory not found');
-}
-
-/** Converts the filter of a request into the filter of storage. */
-export function toMemoryFilter(filter: Filter): MemoryFilter {
-  return {
-    ...toOwnerFilter(filter),
-    ...(filter.tag && { tags: filter.tag }),
-    ...(filter.tier && { tier: filter.tier }),
-    ...(filter.session_id !== undefined && { sessionId: filter.session_id }),
-    ...(filter.source !== undefined && { source: filter.source }),
-    ...(filter.since !== undefined && { since: toMs(filter.since, 'since') }),
-    ...(filter.until !== undefined && { until: toMs(filter.until, 'until', 'last') }),
-    ...(filter.metadata && { metadata: filter.metadata }),
-  };
 }
 
 function toMemory(stored: StoredMemory, now: number): Memory {

@@ -14,8 +14,7 @@ import { findTimeZone, WEIGHTS, wordMatcher } from '@memoryd/search';
 import type { Core } from './core.ts';
 import { findResults, Stages } from './find.ts';
 import { createHighlighter } from './highlight.ts';
-import { toOwner } from './owner-request.ts';
-import { toMemoryFilter } from './read-memories.ts';
+import { toMemoryFilter, toOwner } from './request-filter.ts';
 import { toMs, toTimestamp } from './time.ts';
 
 const check = createCheck(RecallRequest, 'query');

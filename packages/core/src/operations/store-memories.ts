@@ -21,8 +21,8 @@ import type { NewMemory, StoreOutcome } from '../ports/storage-memories.ts';
 import type { OverQuota } from '../ports/storage-namespaces.ts';
 import { CHUNK_CHARS, CHUNK_MEMORIES } from '../record-size.ts';
 import type { Core } from './core.ts';
-import { assertOwnerGiven } from './owner-request.ts';
 import { acceptRequest, type Redacted } from './redact.ts';
+import { assertOwnerGiven } from './request-filter.ts';
 import { toMs, toMsOrNull } from './time.ts';
 
 const checkOne = createCheck(StoreRequest, 'body');

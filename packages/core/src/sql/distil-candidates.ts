@@ -37,7 +37,7 @@ interface OwnerSearch {
   ): Promise<(ReadonlySet<number> | undefined)[]>;
 }
 
-/** What a database finds for distilling by its vectors and words. */
+/** The search of a database for distilling, by its vectors and words. */
 export interface DistilSearch {
   /** Returns those of the memories that the model in use has embedded. */
   findEmbedded(ordinals: readonly number[]): Promise<ReadonlySet<number>>;

@@ -1,6 +1,6 @@
 import type { Metadata } from '@memoryd/contract';
+import type { Owner } from '../filter.ts';
 import type { Digest } from '../index/entry.ts';
-import type { Owner } from '../owner.ts';
 import { termFrequencies } from '../text/analyze.ts';
 import { ROLE_TAG, readTraits } from '../text/traits.ts';
 import { termDigest } from './digests.ts';

@@ -1,6 +1,8 @@
+import { tzOffset } from '@date-fns/tz/tzOffset';
 import {
   aroundDateWord,
   type DateLanguage,
+  findRelativeTime,
   getDateLanguages,
   getWords,
   loadDateParser,
@@ -9,8 +11,6 @@ import {
   type ParsedResult,
 } from './date-words.ts';
 import type { QueryIntent, QueryPeriod } from './ranking.ts';
-import { findRelativeTime } from './relative-phrases.ts';
-import { fromWallClock, getOffsetMinutes, toWallClock } from './time-zone.ts';
 
 // English only: auxiliaries of the past, and verbs of saying.
 const PAST = /\b(?:did|was|were|have|has|had|been|said|told|mentioned|discussed|talked|brought)\b|['’](?:ve|d)\b/i;
@@ -366,4 +366,25 @@ function getShiftToPrevious(start: ParsedComponents): (time: number) => number {
   if (start.isCertain('year')) return unchanged;
   if (start.isCertain('month')) return (time) => new Date(time).setUTCFullYear(new Date(time).getUTCFullYear() - 1);
   return start.isCertain('weekday') ? (time) => time - 7 * DAY_MS : unchanged;
+}
+
+/** Returns the offset of a known zone from UTC, in minutes, at a time in milliseconds since 1970. */
+function getOffsetMinutes(zone: string, time: number): number {
+  return zone === 'UTC' ? 0 : tzOffset(zone, new Date(time));
+}
+
+const MINUTE_MS = 60_000;
+
+/** Converts a time to the wall-clock time of a zone, represented as the time at which a UTC clock shows the same. */
+function toWallClock(zone: string, time: number): number {
+  return time + getOffsetMinutes(zone, time) * MINUTE_MS;
+}
+
+/**
+ * Converts a wall-clock time of a zone, as returned by `toWallClock`, to a time. If clocks show `wall` twice, because
+ * they are set back, returns one of the two times. If clocks skip `wall`, returns a nearby time.
+ */
+function fromWallClock(zone: string, wall: number): number {
+  const near = wall - getOffsetMinutes(zone, wall) * MINUTE_MS;
+  return wall - getOffsetMinutes(zone, near) * MINUTE_MS;
 }

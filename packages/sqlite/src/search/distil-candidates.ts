@@ -20,7 +20,7 @@ import {
 import { type Connection, sql } from '../connection.ts';
 import type { FileQueries } from '../dialect.ts';
 import { readEntry } from '../recall-entry.ts';
-import { ownerLabels } from './words.ts';
+import { ownerLabels } from './search.ts';
 
 type DistilRequest = Parameters<Storage['distilCandidates']>[0];
 

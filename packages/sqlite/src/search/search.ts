@@ -1,18 +1,34 @@
 import { IN_TIER, RESULT_COLUMNS, readResults } from '@memoryd/core';
-import type {
-  IndexQuery,
-  OwnerFilter,
-  RankedSearchRequest,
-  RecalledMemory,
-  RecallIndex,
-  SearchRequest,
-  SearchResults,
-  Signals,
+import {
+  AGENT_LABEL,
+  belongsTo,
+  combineMatches,
+  type Digest,
+  filteredAttributes,
+  type IndexQuery,
+  type Int8Vector,
+  labelDigest,
+  MAX_PER_TEXT,
+  type MemoryFilter,
+  namespaceDigest,
+  type OwnerFilter,
+  type RankedSearchRequest,
+  type RecalledMemory,
+  type RecallIndex,
+  rankFound,
+  type Scope,
+  SESSION_LABEL,
+  type SearchRequest,
+  type SearchResults,
+  type SelectedWords,
+  type Signals,
+  SOURCE_LABEL,
+  selectQueryWords,
+  toInt8,
+  USER_LABEL,
 } from '@memoryd/search';
-import { belongsTo, combineMatches, type Int8Vector, MAX_PER_TEXT, rankFound, toInt8 } from '@memoryd/search';
 import { type Connection, sql } from '../connection.ts';
 import { collectSignals, exactCosines } from './signals.ts';
-import { beginQuery } from './words.ts';
 
 /**
  * Number of best rows by vector, and by words, whose exact cosines are computed. The best 32 rows by approximate cosine
@@ -145,4 +161,45 @@ export function readContents(
       if (row && belongsTo({ userId: row.user_id, agentId: row.agent_id }, of)) yield row;
     }
   }
+}
+
+/** A query on the index, and the words that it searches. */
+interface WordQuery {
+  indexQuery: IndexQuery;
+  selected: SelectedWords;
+}
+
+/** Begins a query. The index supports one query at a time, so the caller must read its results before the next query. */
+async function beginQuery(index: RecallIndex, request: SearchRequest): Promise<WordQuery> {
+  const { namespace, filter, now } = request;
+  const indexQuery = index.beginQuery({
+    namespace: namespaceDigest(namespace),
+    now,
+    ...ownerLabels(namespace, filter),
+    labels: getLabels(namespace, filter),
+    filter,
+  });
+  const counter = {
+    memoryCount: indexQuery.memoryCount,
+    count: ({ words, synonyms }: { words: Digest[][]; synonyms: Digest[][] }) => ({
+      words: indexQuery.countDocuments(words),
+      synonyms: indexQuery.countDocuments(synonyms),
+    }),
+  };
+  return { indexQuery, selected: await selectQueryWords(counter, request) };
+}
+
+/** Returns the labels of the users and agents of an owner filter. */
+export function ownerLabels(namespace: string, { userIds, agentIds }: OwnerFilter): Pick<Scope, 'users' | 'agents'> {
+  return {
+    users: userIds?.map((id) => labelDigest(namespace, USER_LABEL, id)),
+    agents: agentIds?.map((id) => labelDigest(namespace, AGENT_LABEL, id)),
+  };
+}
+
+function getLabels(namespace: string, filter: MemoryFilter): Digest[] {
+  const labels: [string, string][] = filteredAttributes(filter);
+  if (filter.sessionId !== undefined) labels.push([SESSION_LABEL, filter.sessionId]);
+  if (filter.source !== undefined) labels.push([SOURCE_LABEL, filter.source]);
+  return labels.map(([name, value]) => labelDigest(namespace, name, value));
 }

@@ -1,5 +1,5 @@
 import { IN_TIER } from '@memoryd/core';
-import type { Description, IndexQueryWords, Int8Vector, RecallIndex } from '@memoryd/search';
+import type { Description, IndexQuery, IndexQueryWords, Int8Vector, RecallIndex, SelectedWords } from '@memoryd/search';
 import {
   type CandidateRows,
   collectCandidates,
@@ -18,10 +18,11 @@ import {
 } from '@memoryd/search';
 import { type Connection, sql } from '../connection.ts';
 import { NO_SESSION_MARK, readEntry } from '../recall-entry.ts';
-import type { WordQuery } from './words.ts';
 
 /** The data of a search that does not depend on a row. */
-interface SearchContext extends WordQuery {
+interface SearchContext {
+  indexQuery: IndexQuery;
+  selected: SelectedWords;
   connection: Connection;
   index: RecallIndex;
   namespace: string;

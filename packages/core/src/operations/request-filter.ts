@@ -1,5 +1,6 @@
-import { invalidRequest, type ScopeRequest } from '@memoryd/contract';
-import type { Owner, OwnerFilter } from '@memoryd/search';
+import { type Filter, invalidRequest, type ScopeRequest } from '@memoryd/contract';
+import type { MemoryFilter, Owner, OwnerFilter } from '@memoryd/search';
+import { toMs } from './time.ts';
 
 /**
  * Returns the users and agents that a request is limited to. Throws INVALID_REQUEST for `shared` without a user or
@@ -34,4 +35,18 @@ export function assertOwnerGiven(request: { user_id?: string; agent_id?: string 
 /** Returns the user and agent of a memory as fields of a response. */
 export function toOwner({ userId, agentId }: Owner): { user_id?: string; agent_id?: string } {
   return { ...(userId && { user_id: userId }), ...(agentId && { agent_id: agentId }) };
+}
+
+/** Converts the filter of a request into the filter of storage. */
+export function toMemoryFilter(filter: Filter): MemoryFilter {
+  return {
+    ...toOwnerFilter(filter),
+    ...(filter.tag && { tags: filter.tag }),
+    ...(filter.tier && { tier: filter.tier }),
+    ...(filter.session_id !== undefined && { sessionId: filter.session_id }),
+    ...(filter.source !== undefined && { source: filter.source }),
+    ...(filter.since !== undefined && { since: toMs(filter.since, 'since') }),
+    ...(filter.until !== undefined && { until: toMs(filter.until, 'until', 'last') }),
+    ...(filter.metadata && { metadata: filter.metadata }),
+  };
 }
