@@ -36,8 +36,8 @@ const getManifest = (folder: string) => JSON.parse(read(`${folder}/package.json`
 /** Folders of the published packages. */
 const PACKAGES = [
   ...['packages/contract', 'packages/client', 'packages/ai-sdk', 'packages/langchain'],
-  ...['packages/onnxruntime', 'packages/minilm', 'packages/search', 'packages/core', 'packages/sqlite'],
-  ...['packages/postgres', 'packages/engine', 'packages/server'],
+  ...['packages/onnxruntime', 'packages/minilm', 'packages/search', 'packages/core', 'packages/suites'],
+  ...['packages/sqlite', 'packages/postgres', 'packages/engine', 'packages/server'],
 ];
 
 /** Folders of the packages that are imported from code. */

@@ -8,7 +8,8 @@ const BUNDLED = ['uuid'];
 export default defineConfig({
   input: {
     ...{ index: 'dist/index.js', operations: 'dist/operations.js', models: 'dist/models.js' },
-    ...{ 'database-address': 'dist/database-address.js', testing: 'dist/testing.js' },
+    ports: 'dist/ports.js',
+    'database-address': 'dist/database-address.js',
   },
   platform: 'node',
   external: (id) => !/^[./]|^\0/.test(id) && !BUNDLED.includes(id),

@@ -6,7 +6,7 @@ const BUNDLED = ['@memoryd/minilm/parts', 'ky'];
 
 /** To find a file takes a start a good part of a millisecond. */
 export default defineConfig({
-  input: { index: 'dist/index.js', 'engine-defaults': 'dist/engine-defaults.js', testing: 'dist/testing.js' },
+  input: { index: 'dist/index.js', 'engine-defaults': 'dist/engine-defaults.js' },
   platform: 'node',
   external: (id) => !/^[./]|^\0/.test(id) && !BUNDLED.includes(id),
   output: { dir: 'dist/bundle', format: 'esm', sourcemap: true, cleanDir: true, banner: getBundledLicenses },

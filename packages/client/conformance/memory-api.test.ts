@@ -1,4 +1,4 @@
-import { memoryApiContract } from '@memoryd/engine/testing';
+import { memoryApiContract } from '@memoryd/suites';
 import { expect } from 'vitest';
 import { startServer } from '../../server/conformance/server.ts';
 import { expectCleanEnd, WORDS_ONLY } from '../../server/conformance/under-test.ts';

@@ -2,10 +2,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openSqlite } from '@memoryd/sqlite';
+import { newMemory } from '@memoryd/suites';
 import Sqlite from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { AccessLog } from '../src/operations/access-log.ts';
-import { newMemory } from '../src/ports/new-memory.fixture.ts';
 import type { TelemetryEvent } from '../src/ports/runtime.ts';
 import type { Storage } from '../src/ports/storage.ts';
 

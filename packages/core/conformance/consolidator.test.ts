@@ -1,5 +1,6 @@
 import { MemoryError } from '@memoryd/contract';
 import { openNewSqlite } from '@memoryd/sqlite/testing';
+import { newMemory, testedStorage } from '@memoryd/suites';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Consolidator } from '../src/consolidation/consolidator.ts';
 import { ConsolidationSchedule } from '../src/consolidation/schedule.ts';
@@ -8,9 +9,7 @@ import type { TierMaxima } from '../src/consolidation/steps.ts';
 import { extractive } from '../src/distil/extractive.ts';
 import { EventLog } from '../src/operations/event-log.ts';
 import type { Lease } from '../src/ports/coordination.ts';
-import { newMemory } from '../src/ports/new-memory.fixture.ts';
 import type { TelemetryEvent } from '../src/ports/runtime.ts';
-import { testedStorage } from '../src/ports/storage.fixture.ts';
 import type { Storage } from '../src/ports/storage.ts';
 import type { NewMemory } from '../src/ports/storage-memories.ts';
 import { createSeal, uuidV7 } from '../src/system.ts';

@@ -1,5 +1,6 @@
 import { propertyRuns } from '@memoryd/search/testing';
 import { openNewSqlite } from '@memoryd/sqlite/testing';
+import { newMemory, type StorageUnderTest, testedStorage } from '@memoryd/suites';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Consolidator } from '../src/consolidation/consolidator.ts';
@@ -8,9 +9,7 @@ import { extractive } from '../src/distil/extractive.ts';
 import { EventLog } from '../src/operations/event-log.ts';
 import { CONSOLIDATION_LEASE } from '../src/ports/coordination.ts';
 import type { DistilGroup, Distiller } from '../src/ports/distiller.ts';
-import { newMemory } from '../src/ports/new-memory.fixture.ts';
 import type { Clock } from '../src/ports/runtime.ts';
-import { type StorageUnderTest, testedStorage } from '../src/ports/storage.fixture.ts';
 import type { Storage } from '../src/ports/storage.ts';
 import type { RunRef } from '../src/ports/storage-consolidation.ts';
 import type { NewMemory, StoredMemory } from '../src/ports/storage-memories.ts';

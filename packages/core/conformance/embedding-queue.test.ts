@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { openNewSqlite } from '@memoryd/sqlite/testing';
+import { newMemory, testedStorage } from '@memoryd/suites';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { EmbeddingQueue } from '../src/embedding-queue/embedding-queue.ts';
 import {
@@ -12,9 +13,7 @@ import {
   type EmbedPurpose,
   type OpenEmbedder,
 } from '../src/ports/embedder.ts';
-import { newMemory } from '../src/ports/new-memory.fixture.ts';
 import type { TelemetryEvent } from '../src/ports/runtime.ts';
-import { testedStorage } from '../src/ports/storage.fixture.ts';
 import type { Storage } from '../src/ports/storage.ts';
 import type { NewMemory } from '../src/ports/storage-memories.ts';
 import type { PendingEmbedding } from '../src/ports/storage-vectors.ts';

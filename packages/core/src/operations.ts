@@ -19,13 +19,7 @@ export { assertKeepableNamespace, assertNamespace, getNamespaces, toScopedStats 
 export { requireModelInUse } from './operations/only-model-in-use.ts';
 export { acceptRequest } from './operations/redact.ts';
 export { ArrivalClock } from './operations/time.ts';
-export type { Administration, KeyHolder, KeySnapshot, Keys, Namespaces } from './ports/administration.ts';
-export type { Lease } from './ports/coordination.ts';
-export type { SchemaSteps, ServerPackage } from './ports/database-server.ts';
-export type { Clock, IdSource, TelemetryEvent } from './ports/runtime.ts';
-export type { StorageCondition } from './ports/storage.ts';
-export type { StorageCopy } from './ports/storage-export.ts';
-export type { NamespaceUsage, Quotas, StorageStats } from './ports/storage-namespaces.ts';
 export { isCorruption } from './sql/corruption.ts';
 export { COUNTED } from './sql/counters.ts';
+export { setLinks } from './sql/import-links.ts';
 export { createSeal, systemClock, uuidV7 } from './system.ts';

@@ -2,8 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { DEFAULTS, MemoryError } from '@memoryd/contract';
 import type { Storage, Telemetry } from '@memoryd/core';
 import { BackgroundTask } from '@memoryd/core';
-import type { Clock, Outcome, StorageStats } from '@memoryd/core/operations';
+import type { Outcome } from '@memoryd/core/operations';
 import { isCorruption } from '@memoryd/core/operations';
+import type { Clock, StorageStats } from '@memoryd/core/ports';
 
 /** Interval of the checks, and minimum interval of checks that a failed storage call causes, in ms. */
 const CHECK_INTERVAL_MS = 1000;

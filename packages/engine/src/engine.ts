@@ -1,13 +1,7 @@
 import type { MemoryApi, Scopable, Scope, StatsResponse } from '@memoryd/contract';
 import type { Telemetry } from '@memoryd/core';
-import type {
-  Administration,
-  Clock,
-  EmbedderHealth,
-  IdSource,
-  StorageCondition,
-  StorageCopy,
-} from '@memoryd/core/operations';
+import type { EmbedderHealth } from '@memoryd/core/operations';
+import type { Administration, Clock, IdSource, StorageCondition, StorageCopy } from '@memoryd/core/ports';
 import type { DatabaseState } from './database-health.ts';
 import type { DatabaseOptions } from './open-storage.ts';
 

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { NewMemory, Storage } from '@memoryd/core';
-import type { DistilCandidate } from '@memoryd/core/testing';
+import type { DistilCandidate } from '@memoryd/core/ports';
 import { openPostgres } from '@memoryd/postgres';
 import { type DatabaseServer, TEST_CONNECTIONS, usePostgres } from '@memoryd/postgres/testing';
 import type { MemoryFilter, SearchRequest, Signals } from '@memoryd/search';

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { OpenDatabase, Storage } from '@memoryd/core';
 import { EventLog, exportMemories, importMemories } from '@memoryd/core/operations';
-import { deeds, Life, NOW } from '@memoryd/core/testing';
 import { openPostgres } from '@memoryd/postgres';
 import { type DatabaseServer, TEST_CONNECTIONS, usePostgres } from '@memoryd/postgres/testing';
 import { propertyRuns } from '@memoryd/search/testing';
 import { openSqlite } from '@memoryd/sqlite';
+import { deeds, Life, NOW } from '@memoryd/suites';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 

@@ -1,18 +1,18 @@
 export type { Telemetry } from '@memoryd/core';
 export { FairQueue } from '@memoryd/core';
 export type { DistillerOption, EmbedderOption } from '@memoryd/core/models';
+export type { EmbedderHealth } from '@memoryd/core/operations';
+export { assertNamespace, assertNewKey } from '@memoryd/core/operations';
 export type {
   Administration,
   Clock,
-  EmbedderHealth,
   KeyHolder,
   Keys,
   Namespaces,
   StorageCondition,
   StorageCopy,
   TelemetryEvent,
-} from '@memoryd/core/operations';
-export { assertNamespace, assertNewKey } from '@memoryd/core/operations';
+} from '@memoryd/core/ports';
 export type { Verified, VerifyStage } from '@memoryd/sqlite';
 export { backUpFile, placeFile, restoreFile } from '@memoryd/sqlite';
 export type { Engine, EngineOptions, EngineSettings, EngineState } from './engine.ts';

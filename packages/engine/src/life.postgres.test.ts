@@ -1,11 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { deeds, Life, type StorageUnderTest, WORKING_MAX } from '@memoryd/core/testing';
 import { openPostgres } from '@memoryd/postgres';
 import { type DatabaseServer, TEST_CONNECTIONS, usePostgres } from '@memoryd/postgres/testing';
 import { propertyRuns } from '@memoryd/search/testing';
 import { openSqlite } from '@memoryd/sqlite';
+import { deeds, Life, type StorageUnderTest, WORKING_MAX } from '@memoryd/suites';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 

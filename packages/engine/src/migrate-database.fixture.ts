@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { NewMemory, OpenDatabase } from '@memoryd/core';
-import type { KeySnapshot } from '@memoryd/core/operations';
-import { exportMemories, type NamespaceUsage } from '@memoryd/core/operations';
-import { newMemory } from '@memoryd/core/testing';
+import { exportMemories } from '@memoryd/core/operations';
+import type { KeySnapshot, NamespaceUsage } from '@memoryd/core/ports';
+import { newMemory } from '@memoryd/suites';
 import { afterAll, expect } from 'vitest';
 import { type DatabaseOptions, openStorage } from './open-storage.ts';
 

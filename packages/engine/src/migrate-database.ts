@@ -2,8 +2,8 @@ import { createHash, hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { formatCount, type ImportResponse, MemoryError } from '@memoryd/contract';
 import type { OpenDatabase } from '@memoryd/core';
-import type { NamespaceUsage } from '@memoryd/core/operations';
 import { EventLog, exportMemories, importMemories, systemClock, uuidV7 } from '@memoryd/core/operations';
+import type { NamespaceUsage } from '@memoryd/core/ports';
 import { cannotOpen, getDatabaseName } from './database-name.ts';
 import { type DatabaseOptions, hasDatabase, openStorage } from './open-storage.ts';
 

@@ -2,8 +2,8 @@ import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type MemoryApi, MemoryError } from '@memoryd/contract';
-import { NEAR_PAIRS, type NearPair } from '@memoryd/core/testing';
 import { propertyRuns } from '@memoryd/search/testing';
+import { NEAR_PAIRS, type NearPair } from '@memoryd/suites';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Engine, EngineSettings } from './engine.ts';

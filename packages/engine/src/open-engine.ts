@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { DEFAULTS, MemoryError, TIME_ZONE_MUST, withScope } from '@memoryd/contract';
 import type { Storage, Telemetry } from '@memoryd/core';
 import type { DecliningDistiller, OpenEmbedder } from '@memoryd/core/models';
-import type { Clock, Core, Lease, Quotas } from '@memoryd/core/operations';
+import type { Core } from '@memoryd/core/operations';
 import {
   AccessLog,
   ArrivalClock,
@@ -25,6 +25,7 @@ import {
   uuidV7,
   withFallback,
 } from '@memoryd/core/operations';
+import type { Clock, Lease, Quotas } from '@memoryd/core/ports';
 import { explainOldNode } from '@memoryd/engine/node-version';
 import { english, findTimeZone } from '@memoryd/search';
 import { DatabaseHealth, withHealth } from './database-health.ts';

@@ -1,7 +1,7 @@
 import { ENGINE_DEFAULTS, openEngine } from '@memoryd/engine';
 import { TEST_CONNECTIONS, usePostgres } from '@memoryd/postgres/testing';
+import { memoryApiContract } from '@memoryd/suites';
 import { describe } from 'vitest';
-import { memoryApiContract } from './memory-api.contract.ts';
 
 describe('in-process memory in a PostgreSQL database', () => {
   memoryApiContract(async () => {

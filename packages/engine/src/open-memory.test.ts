@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { MemoryApi } from '@memoryd/contract';
 import type { Telemetry } from '@memoryd/core';
+import { memoryApiContract } from '@memoryd/suites';
 import Sqlite from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startEmbeddingServer } from './embedding/embedding-server.fixture.ts';
 import { ENGINE_DEFAULTS } from './engine-defaults.ts';
-import { memoryApiContract } from './memory-api.contract.ts';
 import { type OpenMemoryOptions, openMemory } from './open-memory.ts';
 
 const QUIET = { embedder: 'none', consolidationIntervalSeconds: 0 } satisfies OpenMemoryOptions;

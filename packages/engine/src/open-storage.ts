@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import type { OpenDatabase, Telemetry } from '@memoryd/core';
-import type { Administration, Quotas } from '@memoryd/core/operations';
 import { getNamespaces, KeyRing, systemClock } from '@memoryd/core/operations';
+import type { Administration, Quotas } from '@memoryd/core/ports';
 import { hasLog, openSqlite, type Verified, type VerifyStage, verifyFile } from '@memoryd/sqlite';
 import { inspectDatabase, loadPostgres } from './postgres-package.ts';
 

@@ -1,6 +1,6 @@
 import { MemoryError } from '@memoryd/contract/errors';
 import type { Telemetry } from '@memoryd/core';
-import type { SchemaSteps, ServerPackage } from '@memoryd/core/operations';
+import type { SchemaSteps, ServerPackage } from '@memoryd/core/ports';
 
 /** Typed as `string`, so that the compiler does not resolve the package, which is optional. */
 const PACKAGE: string = '@memoryd/postgres';

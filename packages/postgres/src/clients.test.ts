@@ -1,5 +1,5 @@
-import type { TelemetryEvent } from '@memoryd/core/testing';
-import { newMemory } from '@memoryd/core/testing';
+import type { TelemetryEvent } from '@memoryd/core/ports';
+import { newMemory } from '@memoryd/suites';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type DatabaseServer, getServerAddress, usePostgres } from './database.fixture.ts';

@@ -1,4 +1,4 @@
-import { Life, type StorageUnderTest } from '@memoryd/core/testing';
+import { Life, type StorageUnderTest } from '@memoryd/suites';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type DatabaseServer, usePostgres } from './database.fixture.ts';
 import { openPostgres } from './open.ts';

@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { createServer, type Server } from 'node:net';
 import { sql } from '@memoryd/core';
-import { newMemory } from '@memoryd/core/testing';
+import { newMemory } from '@memoryd/suites';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type Connection, connect } from './connection.ts';
 import { usePostgres } from './database.fixture.ts';

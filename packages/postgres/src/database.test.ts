@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { LIMITS } from '@memoryd/contract/limits';
 import type { NewMemory, Storage } from '@memoryd/core';
-import { newMemory } from '@memoryd/core/testing';
+import { newMemory } from '@memoryd/suites';
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { connect } from './connection.ts';

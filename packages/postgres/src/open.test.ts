@@ -1,4 +1,4 @@
-import { openForTest, storageContract, WORKING_MAX } from '@memoryd/core/testing';
+import { openForTest, storageContract, WORKING_MAX } from '@memoryd/suites';
 import { afterAll, beforeAll, describe } from 'vitest';
 import { type DatabaseServer, TEST_CONNECTIONS, usePostgres } from './database.fixture.ts';
 import { openPostgres } from './open.ts';

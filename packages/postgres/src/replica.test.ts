@@ -1,7 +1,7 @@
 import { type Storage, sql } from '@memoryd/core';
-import type { TelemetryEvent } from '@memoryd/core/testing';
-import { newMemory } from '@memoryd/core/testing';
+import type { TelemetryEvent } from '@memoryd/core/ports';
 import type { SearchRequest } from '@memoryd/search';
+import { newMemory } from '@memoryd/suites';
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type Connection, connect } from './connection.ts';

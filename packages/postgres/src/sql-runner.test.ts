@@ -1,6 +1,6 @@
 import { MemoryError } from '@memoryd/contract/errors';
 import { NO_QUOTAS, type Queries, type Storage, sqlStorage } from '@memoryd/core';
-import { newMemory } from '@memoryd/core/testing';
+import { newMemory } from '@memoryd/suites';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Connection } from './connection.ts';
 import { type DatabaseServer, usePostgres } from './database.fixture.ts';

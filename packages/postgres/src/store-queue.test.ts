@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, connect as dial } from 'node:net';
 import { NO_QUOTAS } from '@memoryd/core';
-import { newMemory } from '@memoryd/core/testing';
+import { newMemory } from '@memoryd/suites';
 import { expect, it, onTestFinished } from 'vitest';
 import { connect } from './connection.ts';
 import { usePostgres } from './database.fixture.ts';

@@ -1,6 +1,6 @@
 import { MemoryError } from '@memoryd/contract/errors';
 import { count, type Storage, sql } from '@memoryd/core';
-import { newMemory } from '@memoryd/core/testing';
+import { newMemory } from '@memoryd/suites';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Connection } from './connection.ts';
 import { type DatabaseServer, usePostgres } from './database.fixture.ts';

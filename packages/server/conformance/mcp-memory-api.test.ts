@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { type ErrorBody, type Memory, type MemoryApi, MemoryError } from '@memoryd/contract';
-import { type MemoryApiUnderTest, memoryApiContract } from '@memoryd/engine/testing';
+import { type MemoryApiUnderTest, memoryApiContract } from '@memoryd/suites';
 import { McpError } from '@modelcontextprotocol/sdk/types.js';
 import { describe } from 'vitest';
 import { type Agent, commandAgent, httpAgent, stdioAgent } from './agent.ts';

@@ -2,10 +2,10 @@ import { copyFile, mkdtemp, open as openFile, readdir, readFile, rm, truncate, w
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { NewMemory, Storage } from '@memoryd/core';
-import { newMemory } from '@memoryd/core/testing';
 import { STATE_SIZE } from '@memoryd/minilm/parts';
 import { packStates } from '@memoryd/search';
 import { propertyRuns } from '@memoryd/search/testing';
+import { newMemory } from '@memoryd/suites';
 import Sqlite from 'better-sqlite3';
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { OpenDatabase } from '@memoryd/core';
-import { newMemory } from '@memoryd/core/testing';
+import { newMemory } from '@memoryd/suites';
 import Sqlite from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { connect, openRaw } from './descriptors.ts';

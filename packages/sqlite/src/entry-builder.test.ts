@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { newMemory } from '@memoryd/core/testing';
+import { newMemory } from '@memoryd/suites';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { EntryBuilder } from './entry-builder.ts';
 import { buildEntry } from './recall-entry.ts';

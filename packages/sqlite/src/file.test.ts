@@ -15,9 +15,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { NewMemory, OpenDatabase, Storage } from '@memoryd/core';
-import type { Lease } from '@memoryd/core/operations';
-import type { RunRef } from '@memoryd/core/testing';
-import { CONSOLIDATION_LEASE, newMemory } from '@memoryd/core/testing';
+import type { Lease, RunRef } from '@memoryd/core/ports';
+import { CONSOLIDATION_LEASE } from '@memoryd/core/ports';
+import { newMemory } from '@memoryd/suites';
 import Sqlite from 'better-sqlite3';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openSqlite } from './open.ts';

@@ -1,4 +1,4 @@
-import type { TelemetryEvent } from '@memoryd/core/testing';
+import type { TelemetryEvent } from '@memoryd/core/ports';
 import { describe, expect, it } from 'vitest';
 import { indexTask, purgeTask, shrinkTask } from './maintenance-tasks.ts';
 import type { PurgeStep } from './write-thread.ts';

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type OpenStorage, openForTest, WORKING_MAX } from '@memoryd/core/testing';
+import { type OpenStorage, openForTest, WORKING_MAX } from '@memoryd/suites';
 import { openSqlite } from './open.ts';
 
 /** Returns a function that opens a new database file. `close` deletes the file. */

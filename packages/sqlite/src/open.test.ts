@@ -1,4 +1,4 @@
-import { storageContract } from '@memoryd/core/testing';
+import { storageContract } from '@memoryd/suites';
 import { describe } from 'vitest';
 import { openNewSqlite } from './open.fixture.ts';
 

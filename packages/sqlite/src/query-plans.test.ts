@@ -1,5 +1,5 @@
 import { readVerbs, type Sql, type Transaction, writeVerbs } from '@memoryd/core';
-import { setLinks } from '@memoryd/core/testing';
+import { setLinks } from '@memoryd/core/operations';
 import Sqlite from 'better-sqlite3';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Connection } from './connection.ts';

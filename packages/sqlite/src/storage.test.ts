@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Storage } from '@memoryd/core';
 import { NO_QUOTAS } from '@memoryd/core';
-import { newMemory } from '@memoryd/core/testing';
+import { newMemory } from '@memoryd/suites';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Attempt } from './failure.ts';
 import { GroupCommit } from './group-commit.ts';

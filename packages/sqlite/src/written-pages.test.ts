@@ -2,7 +2,7 @@ import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, statSync, write
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { OpenDatabase } from '@memoryd/core';
-import { newMemory } from '@memoryd/core/testing';
+import { newMemory } from '@memoryd/suites';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Connection, writeProperty } from './connection.ts';

@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { type Distilled, type Distiller, DistillerUnavailable, type DistilSource } from '@memoryd/core/models';
-import { distillerContract, expectSound, getGroup } from '@memoryd/core/testing';
+import { distillerContract, expectSound, getGroup } from '@memoryd/suites';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { type ChatServer, type Reply, startChatServer } from './chat-server.fixture.ts';
 import { createLanguageModelDistiller } from './language-model.ts';

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { type Embedder, EmbedderUnavailable } from '@memoryd/core/models';
-import { embedderContract, embedVectors } from '@memoryd/core/testing';
+import { embedderContract, embedVectors } from '@memoryd/suites';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type EmbeddingServer, type Fault, startEmbeddingServer } from './embedding-server.fixture.ts';
 import { type EmbeddingModel, openOpenAiCompatible } from './openai-compatible.ts';

@@ -5,7 +5,7 @@ import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { type Embedder, EmbedderUnavailable, type EmbedPurpose } from '@memoryd/core/models';
-import { embedderContract, embedVectors } from '@memoryd/core/testing';
+import { embedderContract, embedVectors } from '@memoryd/suites';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { ConfiguredEncoding } from './model-folder.ts';
 import {

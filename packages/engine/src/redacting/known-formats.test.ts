@@ -1,4 +1,4 @@
-import { redactorContract } from '@memoryd/core/testing';
+import { redactorContract } from '@memoryd/suites';
 import { describe, expect, it } from 'vitest';
 import { knownFormats } from './known-formats.ts';
 

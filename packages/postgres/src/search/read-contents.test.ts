@@ -1,5 +1,5 @@
 import { type Queries, type Sql, sql } from '@memoryd/core';
-import { newMemory } from '@memoryd/core/testing';
+import { newMemory } from '@memoryd/suites';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Connection } from '../connection.ts';
 import { type DatabaseServer, usePostgres } from '../database.fixture.ts';

@@ -1,6 +1,6 @@
+import { distillerContract } from '@memoryd/suites';
 import { describe } from 'vitest';
-import { distillerContract } from '../ports/distiller.contract.ts';
-import { extractive } from './extractive.ts';
+import { extractive } from '../src/distil/extractive.ts';
 
 describe('extractive distiller', () => {
   distillerContract(() => extractive);

@@ -1,11 +1,10 @@
+import type { MemoryRecord, SessionPlace, SessionSummaryRow, UserRow } from '@memoryd/core/ports';
 import type { MemoryFilter } from '@memoryd/search';
 import { propertyRuns } from '@memoryd/search/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { deeds, Life } from './life.fixture.ts';
 import { ALL, NOW, type StorageUnderTest, type TestedStorage } from './storage.fixture.ts';
-import type { MemoryRecord } from './storage-export.ts';
-import type { SessionPlace, SessionSummaryRow, UserRow } from './storage-memories.ts';
 
 const PAGE = { limit: 2, maxBytes: 1e6 };
 

@@ -1,11 +1,11 @@
 import { DEFAULTS } from '@memoryd/contract/limits';
+import type { NewMemory } from '@memoryd/core';
+import type { MemoryVersion, RunRef, StepResult } from '@memoryd/core/ports';
+import { CONSOLIDATION_LEASE } from '@memoryd/core/ports';
 import type { MemoryFilter, Signals } from '@memoryd/search';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { CONSOLIDATION_LEASE } from './coordination.ts';
 import { newMemory } from './new-memory.fixture.ts';
 import { MODEL, NOW, nextMemory, nextRunId, oldEnough, type TestedStorage } from './storage.fixture.ts';
-import type { MemoryVersion, RunRef, StepResult } from './storage-consolidation.ts';
-import type { NewMemory } from './storage-memories.ts';
 
 const ALL = { limit: 100, maxBytes: 1e6 };
 const BATCH = { limit: 5, maxChars: 1e4, maxReembeddingChars: 1e4 };

@@ -1,15 +1,12 @@
 import { hash } from 'node:crypto';
 import { type ImportResponse, LIMITS } from '@memoryd/contract';
+import type { NewMemory } from '@memoryd/core';
+import { createSeal, EventLog, exportMemories, importMemories } from '@memoryd/core/operations';
 import { propertyRuns } from '@memoryd/search/testing';
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { EventLog } from '../operations/event-log.ts';
-import { exportMemories } from '../operations/export-memories.ts';
-import { importMemories } from '../operations/import-memories.ts';
-import { createSeal } from '../system.ts';
 import { deeds, Life } from './life.fixture.ts';
 import { NOW, type StorageUnderTest } from './storage.fixture.ts';
-import type { NewMemory } from './storage-memories.ts';
 
 const encoder = new TextEncoder();
 

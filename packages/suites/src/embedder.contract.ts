@@ -1,6 +1,6 @@
+import type { Embedder, Embedding, EmbedPurpose } from '@memoryd/core/models';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { embedVectors } from './embedder.fixture.ts';
-import type { Embedder, Embedding, EmbedPurpose } from './embedder.ts';
 
 const PURPOSES: EmbedPurpose[] = ['query', 'memory'];
 

@@ -1,7 +1,7 @@
+import { getGroup } from '@memoryd/suites';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { getGroup } from '../ports/distiller.contract.ts';
-import { selectAgreeing } from './agreement.ts';
+import { selectAgreeing } from '../src/distil/agreement.ts';
 
 const QUOTED = { onlyEnglish: true, quoted: true };
 

@@ -1,5 +1,5 @@
+import type { StoredKey } from '@memoryd/core/ports';
 import { describe, expect, it } from 'vitest';
-import type { StoredKey } from './administration.ts';
 import type { TestedStorage } from './storage.fixture.ts';
 
 function key(fields: Partial<StoredKey> = {}): StoredKey {

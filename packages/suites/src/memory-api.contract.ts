@@ -9,7 +9,7 @@ export interface MemoryApiUnderTest {
 }
 
 /** Options of `memoryApiContract`. */
-export interface MemoryApiContractOptions {
+interface MemoryApiContractOptions {
   /** Methods that the adapter does not support, each with the reason. */
   without?: Partial<Record<keyof MemoryApi, string>>;
 }

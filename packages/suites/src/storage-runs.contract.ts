@@ -1,7 +1,7 @@
+import type { ConsolidationRun, RunRef, StepResult, UndoOutcome } from '@memoryd/core/ports';
+import { CONSOLIDATION_LEASE } from '@memoryd/core/ports';
 import { describe, expect, it } from 'vitest';
-import { CONSOLIDATION_LEASE } from './coordination.ts';
 import { ALL, NOW, nextRunId, oldEnough, type TestedStorage } from './storage.fixture.ts';
-import type { ConsolidationRun, RunRef, StepResult, UndoOutcome } from './storage-consolidation.ts';
 
 /** Contract tests of the `RunStorage` port. */
 export function runStorageContract(tested: TestedStorage): void {

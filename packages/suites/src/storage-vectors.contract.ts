@@ -1,8 +1,8 @@
+import type { EmbeddingBatch, MemoryVectors, NewMemory } from '@memoryd/core';
+import type { NamespaceUser } from '@memoryd/core/ports';
 import { STATE_SIZE } from '@memoryd/minilm/parts';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { BATCH, MODEL, NOW, type TestedStorage, vector } from './storage.fixture.ts';
-import type { NewMemory } from './storage-memories.ts';
-import type { EmbeddingBatch, MemoryVectors, NamespaceUser } from './storage-vectors.ts';
 
 /** Contract tests of the `VectorStorage` port. */
 export function vectorStorageContract(tested: TestedStorage): void {

@@ -1,7 +1,7 @@
+import type { Redactor } from '@memoryd/core/models';
 import { propertyRuns } from '@memoryd/search/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Redactor } from './redactor.ts';
 
 /** Assembled at run time, so that secret scanners do not report this file. */
 const GITHUB_TOKEN = ['ghp', 'R8sK2mVq7LxT4bNw9ZcY1fHj6DpG3uE5aQoI'].join('_');

@@ -1,9 +1,8 @@
+import { expectSound, getGroup, NEAR_PAIRS } from '@memoryd/suites';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { expectSound, getGroup } from '../ports/distiller.contract.ts';
-import type { DistilGroup } from '../ports/distiller.ts';
-import { extract } from './extract.ts';
-import { NEAR_PAIRS } from './fixtures/near-pairs.fixture.ts';
+import { extract } from '../src/distil/extract.ts';
+import type { DistilGroup } from '../src/ports/distiller.ts';
 
 function expectExactQuotes(group: DistilGroup): void {
   const { facts } = extract(group);

@@ -1,4 +1,4 @@
-import type { Embedder, EmbedPurpose } from './embedder.ts';
+import type { Embedder, EmbedPurpose } from '@memoryd/core/models';
 
 /** Embeds texts and returns their vectors without token states. */
 export async function embedVectors(

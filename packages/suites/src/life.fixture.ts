@@ -1,10 +1,10 @@
+import type { NewMemory } from '@memoryd/core';
+import type { MemoryVersion, RunRef } from '@memoryd/core/ports';
+import { CONSOLIDATION_LEASE } from '@memoryd/core/ports';
 import type { Owner } from '@memoryd/search';
 import fc from 'fast-check';
-import { CONSOLIDATION_LEASE } from './coordination.ts';
 import { newMemory } from './new-memory.fixture.ts';
 import { NOW, type StorageUnderTest } from './storage.fixture.ts';
-import type { MemoryVersion, RunRef } from './storage-consolidation.ts';
-import type { NewMemory } from './storage-memories.ts';
 
 /** An event in the life of a namespace, in numbers that fast-check can generate. */
 type Deed =

@@ -1,7 +1,8 @@
 import { LIMITS } from '@memoryd/contract/limits';
+import type { NewMemory } from '@memoryd/core';
+import type { MemoryChange } from '@memoryd/core/ports';
 import { describe, expect, it } from 'vitest';
 import { ALL, NOW, nextMemory, oldEnough, type TestedStorage } from './storage.fixture.ts';
-import type { MemoryChange, NewMemory } from './storage-memories.ts';
 
 /** Contract tests of the `ConsolidationStorage` port. */
 export function consolidationStorageContract(tested: TestedStorage): void {

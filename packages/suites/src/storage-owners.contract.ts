@@ -1,8 +1,8 @@
+import type { NewMemory } from '@memoryd/core';
+import type { ExportRecord, MemoryRecord, PendingLink } from '@memoryd/core/ports';
 import type { Owner, OwnerFilter } from '@memoryd/search';
 import { describe, expect, it } from 'vitest';
 import { ALL, MODEL, NOW, nextMemory, oldEnough, type TestedStorage } from './storage.fixture.ts';
-import type { ExportRecord, MemoryRecord, PendingLink } from './storage-export.ts';
-import type { NewMemory } from './storage-memories.ts';
 
 const ANN = { userId: 'ann', agentId: '' };
 const BEN = { userId: 'ben', agentId: '' };

@@ -1,9 +1,9 @@
+import { getGroup } from '@memoryd/suites';
 import { describe, expect, it } from 'vitest';
-import { getGroup } from '../ports/distiller.contract.ts';
-import { type Distiller, DistillerUnavailable } from '../ports/distiller.ts';
-import type { TelemetryEvent } from '../ports/runtime.ts';
-import { extract } from './extract.ts';
-import { withFallback } from './with-fallback.ts';
+import { extract } from '../src/distil/extract.ts';
+import { withFallback } from '../src/distil/with-fallback.ts';
+import { type Distiller, DistillerUnavailable } from '../src/ports/distiller.ts';
+import type { TelemetryEvent } from '../src/ports/runtime.ts';
 
 const GROUP = getGroup('Ada likes tea.', 'Ada likes tea. Bo too.');
 const { signal } = new AbortController();

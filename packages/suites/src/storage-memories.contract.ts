@@ -1,7 +1,8 @@
+import type { NewMemory } from '@memoryd/core';
+import type { Position } from '@memoryd/core/ports';
 import type { MemoryFilter, OwnedCount } from '@memoryd/search';
 import { describe, expect, it } from 'vitest';
 import { ALL, MODEL, NOW, nextMemory, type TestedStorage, vector, WORKING_MAX } from './storage.fixture.ts';
-import type { NewMemory, Position } from './storage-memories.ts';
 
 /** Contract tests of the `MemoryStorage` port. */
 export function memoryStorageContract(tested: TestedStorage): void {

@@ -1,10 +1,10 @@
+import type { NewMemory } from '@memoryd/core';
+import type { Quota } from '@memoryd/core/ports';
 import { propertyRuns } from '@memoryd/search/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { newMemory } from './new-memory.fixture.ts';
 import { NOW, type TestedStorage } from './storage.fixture.ts';
-import type { NewMemory } from './storage-memories.ts';
-import type { Quota } from './storage-namespaces.ts';
 
 const NONE = { memories: 0, bytes: 0 };
 

@@ -1,4 +1,4 @@
-import type { NewMemory } from './storage-memories.ts';
+import type { NewMemory } from '@memoryd/core';
 
 /**
  * Returns a memory to store with default values except for `fields`: in the namespace `default`, and stored at its time

@@ -1,6 +1,6 @@
+import { DISTILLED_LIMITS, type DistilGroup, type Distilled, type Distiller } from '@memoryd/core/models';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { DISTILLED_LIMITS, type DistilGroup, type Distilled, type Distiller } from './distiller.ts';
 
 const MINUTE_MS = 60_000;
 

@@ -1,11 +1,9 @@
+import type { NewMemory, Storage } from '@memoryd/core';
+import type { KeyStore, PageRequest, RunRef, StepResult } from '@memoryd/core/ports';
+import { CONSOLIDATION_LEASE, type Lease } from '@memoryd/core/ports';
 import type { MemoryFilter, SearchRequest, Signals } from '@memoryd/search';
 import { afterAll, afterEach, beforeEach, expect } from 'vitest';
-import type { KeyStore } from './administration.ts';
-import { CONSOLIDATION_LEASE, type Lease } from './coordination.ts';
 import { newMemory } from './new-memory.fixture.ts';
-import type { Storage } from './storage.ts';
-import type { RunRef, StepResult } from './storage-consolidation.ts';
-import type { NewMemory, PageRequest } from './storage-memories.ts';
 
 /** An open database under test, empty at first. `reopen` closes it and opens the same database again. */
 export interface StorageUnderTest {

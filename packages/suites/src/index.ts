@@ -1,0 +1,19 @@
+/** The contract suites of all ports and of `MemoryApi`, and their fixtures. Requires vitest. */
+
+export { distillerContract, expectSound, getGroup } from './distiller.contract.ts';
+export { embedderContract } from './embedder.contract.ts';
+export { embedVectors } from './embedder.fixture.ts';
+export { deeds, Life } from './life.fixture.ts';
+export { type MemoryApiUnderTest, memoryApiContract } from './memory-api.contract.ts';
+export { NEAR_PAIRS, type NearPair } from './near-pairs.fixture.ts';
+export { newMemory } from './new-memory.fixture.ts';
+export { redactorContract } from './redactor.contract.ts';
+export { storageContract } from './storage.contract.ts';
+export {
+  NOW,
+  type OpenStorage,
+  openForTest,
+  type StorageUnderTest,
+  testedStorage,
+  WORKING_MAX,
+} from './storage.fixture.ts';
