@@ -2,7 +2,7 @@ import { MemoryClient } from '@memoryd/client';
 import { flushStores } from '@memoryd/client/session';
 import type { ModelMessage } from 'ai';
 import { describe, expect, it } from 'vitest';
-import { type GatewayState, startGateway } from '../../client/conformance/gateway.ts';
+import { type GatewayState, startGateway } from '../../client/conformance/gateway.fixture.ts';
 import { useServer, WORDS_ONLY } from '../../server/conformance/under-test.ts';
 import { type MemoryMiddlewareOptions, memoryMiddleware } from '../src/index.ts';
 import { createModel, createResult, createToolCall, getTexts, text } from './mock-model.ts';

@@ -6,7 +6,7 @@ import { freePort } from '../../server/conformance/process.ts';
 import { useServer, WORDS_ONLY } from '../../server/conformance/under-test.ts';
 import { MemoryClient, type MemoryError } from '../src/index.ts';
 import { flushStores, type Session, type SessionOptions, session } from '../src/session.ts';
-import { type GatewayState, startGateway } from './gateway.ts';
+import { type GatewayState, startGateway } from './gateway.fixture.ts';
 
 const RECALL = 'GET /recall';
 const STORE = 'POST /store/batch';

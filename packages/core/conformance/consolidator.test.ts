@@ -7,7 +7,7 @@ import { ConsolidationSchedule } from '../src/consolidation/schedule.ts';
 import { createRecallForCheck, type RecallForCheck } from '../src/consolidation/self-check.ts';
 import type { TierMaxima } from '../src/consolidation/steps.ts';
 import { extractive } from '../src/distil/extractive.ts';
-import { EventLog } from '../src/operations/event-log.ts';
+import { EventLog } from '../src/event-log.ts';
 import type { Lease } from '../src/ports/coordination.ts';
 import type { TelemetryEvent } from '../src/ports/runtime.ts';
 import type { Storage } from '../src/ports/storage.ts';

@@ -6,7 +6,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { Consolidator } from '../src/consolidation/consolidator.ts';
 import { createRecallForCheck } from '../src/consolidation/self-check.ts';
 import { extractive } from '../src/distil/extractive.ts';
-import { EventLog } from '../src/operations/event-log.ts';
+import { EventLog } from '../src/event-log.ts';
 import { CONSOLIDATION_LEASE } from '../src/ports/coordination.ts';
 import type { DistilGroup, Distiller } from '../src/ports/distiller.ts';
 import type { Clock } from '../src/ports/runtime.ts';

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Consolidator } from '../src/consolidation/consolidator.ts';
 import { createRecallForCheck } from '../src/consolidation/self-check.ts';
 import { extractive } from '../src/distil/extractive.ts';
-import { EventLog } from '../src/operations/event-log.ts';
+import { EventLog } from '../src/event-log.ts';
 import { CONSOLIDATION_LEASE, type Lease } from '../src/ports/coordination.ts';
 import type { Storage } from '../src/ports/storage.ts';
 import type { NewMemory, StoredMemory } from '../src/ports/storage-memories.ts';

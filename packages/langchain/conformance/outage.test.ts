@@ -5,7 +5,7 @@ import { FakeListChatModel } from '@langchain/core/utils/testing';
 import { MemoryClient } from '@memoryd/client';
 import { flushStores } from '@memoryd/client/session';
 import { describe, expect, it } from 'vitest';
-import { type GatewayState, startGateway } from '../../client/conformance/gateway.ts';
+import { type GatewayState, startGateway } from '../../client/conformance/gateway.fixture.ts';
 import { useServer, WORDS_ONLY } from '../../server/conformance/under-test.ts';
 import { MemoryChatHistory, type MemoryChatHistoryFields, MemoryRetriever, memoryTools } from '../src/index.ts';
 

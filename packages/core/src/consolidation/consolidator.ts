@@ -1,9 +1,9 @@
 import { LIMITS, MemoryError } from '@memoryd/contract';
-import type { EventLog, RunProgress } from '../operations/event-log.ts';
-import { paced } from '../operations/time.ts';
+import type { EventLog, RunProgress } from '../event-log.ts';
 import { CONSOLIDATION_LEASE, type Lease } from '../ports/coordination.ts';
 import type { Telemetry } from '../ports/runtime.ts';
 import type { ConsolidationRun, RunRef, StepResult, UndoOutcome } from '../ports/storage-consolidation.ts';
+import { paced } from '../time.ts';
 import { Distillation, type DistilParts } from './distillation.ts';
 import { SelfCheck, type SelfCheckParts } from './self-check.ts';
 import {

@@ -4,7 +4,6 @@ import { selectAgreeing } from '../distil/agreement.ts';
 import { DISTIL_LIMITS } from '../distil/bounds.ts';
 import { type GroupsBefore, groupMemories } from '../distil/group.ts';
 import type { EmbeddingQueue } from '../embedding-queue/embedding-queue.ts';
-import { paced } from '../operations/time.ts';
 import type { DecliningDistiller, Distilled } from '../ports/distiller.ts';
 import type { Clock, IdSource } from '../ports/runtime.ts';
 import type { Storage } from '../ports/storage.ts';
@@ -16,6 +15,7 @@ import type {
   RunRef,
   StepResult,
 } from '../ports/storage-consolidation.ts';
+import { paced } from '../time.ts';
 import type { Due } from './steps.ts';
 
 /** Number of examined memories after which a run reads no further batch. The next run continues with the rest. */

@@ -1,6 +1,6 @@
 import { MemoryError } from '@memoryd/contract';
 import type { Owner, OwnerFilter } from '@memoryd/search';
-import { type FindParts, find } from '../operations/find.ts';
+import { type FindParts, find } from '../find.ts';
 import type { Clock } from '../ports/runtime.ts';
 import type { Storage } from '../ports/storage.ts';
 import type { StoredMemory } from '../ports/storage-memories.ts';

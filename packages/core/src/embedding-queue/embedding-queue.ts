@@ -4,7 +4,6 @@ import type { QueryVector } from '@memoryd/search';
 import { copyString } from '@memoryd/search';
 import { LRUCache } from 'lru-cache';
 import { BackgroundTask, type Outcome } from '../concurrency/background-task.ts';
-import { paced } from '../operations/time.ts';
 import {
   type Embedder,
   type EmbedderOption,
@@ -20,6 +19,7 @@ import {
   type NamespaceUser,
   type PendingEmbedding,
 } from '../ports/storage-vectors.ts';
+import { paced } from '../time.ts';
 import { Backpressure } from './backpressure.ts';
 import { BATCH, BatchEmbedder, getBacklogBatch, joinPieces, probe, splitIntoBatches } from './batch-embedder.ts';
 import { ReembeddingProgress } from './reembedding-progress.ts';

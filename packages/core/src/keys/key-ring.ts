@@ -10,10 +10,10 @@ import {
   NewKey,
 } from '@memoryd/contract';
 import { LRUCache } from 'lru-cache';
-import { toMsOrNull, toTimestamp, toTimestampOrNull } from '../operations/time.ts';
 import type { KeyHolder, KeySnapshot, KeyStore, Keys, StoredKey } from '../ports/administration.ts';
 import type { Notices } from '../ports/coordination.ts';
 import type { Clock } from '../ports/runtime.ts';
+import { toMsOrNull, toTimestamp, toTimestampOrNull } from '../time.ts';
 
 /** Age from which the cached keys are reloaded in the background. */
 const REFRESH_AFTER_MS = 400;

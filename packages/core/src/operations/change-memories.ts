@@ -14,12 +14,12 @@ import {
   withoutNullFields,
 } from '@memoryd/contract';
 import type { OwnedCount, OwnerFilter } from '@memoryd/search';
+import { assertOwnerGiven, toOwnerFilter } from '../request-filter.ts';
+import { toMs, toMsOrNull } from '../time.ts';
 import type { Core } from './core.ts';
 import { assertMemoryId, memoryNotFound } from './read-memories.ts';
 import { acceptRequest } from './redact.ts';
-import { assertOwnerGiven, toOwnerFilter } from './request-filter.ts';
 import { quotaExceeded } from './store-memories.ts';
-import { toMs, toMsOrNull } from './time.ts';
 
 const checkUpdate = createCheck(UpdateRequest, 'body');
 const checkForgetMany = createCheck(ForgetManyRequest, 'query');

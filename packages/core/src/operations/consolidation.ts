@@ -19,10 +19,10 @@ import {
 } from '@memoryd/contract';
 import type { UndoResult } from '../consolidation/consolidator.ts';
 import { toCounts } from '../consolidation/steps.ts';
+import { numberCursors, pageEnd, pageRequest } from '../cursor.ts';
 import type { ConsolidationRun, LaterRun, Preview, RunChange, UndoOutcome } from '../ports/storage-consolidation.ts';
+import { toTimestamp, toTimestampOrNull } from '../time.ts';
 import type { Core } from './core.ts';
-import { numberCursors, pageEnd, pageRequest } from './cursor.ts';
-import { toTimestamp, toTimestampOrNull } from './time.ts';
 
 const checkConsolidate = createCheck(ConsolidateRequest, 'request');
 const checkMany = createCheck(ConsolidationsRequest, 'request');

@@ -1,12 +1,12 @@
 import type { Thesaurus } from '@memoryd/search';
 import type { Consolidator } from '../consolidation/consolidator.ts';
 import type { EmbeddingQueue } from '../embedding-queue/embedding-queue.ts';
+import type { EventLog } from '../event-log.ts';
 import type { DecliningDistiller } from '../ports/distiller.ts';
 import type { Redactor } from '../ports/redactor.ts';
 import type { Clock, IdSource, Seal, Telemetry } from '../ports/runtime.ts';
 import type { Storage } from '../ports/storage.ts';
 import type { AccessLog } from './access-log.ts';
-import type { EventLog } from './event-log.ts';
 
 /** The dependencies of the API functions, composed when an engine opens. */
 export interface Core {

@@ -10,9 +10,9 @@ import {
 } from '@memoryd/contract';
 import type { ExportRecord, MemoryRecord } from '../ports/storage-export.ts';
 import { createTextsTooLongError } from '../record-size.ts';
+import { toOwner, toOwnerFilter } from '../request-filter.ts';
+import { toTimestamp, toTimestampOrNull } from '../time.ts';
 import type { Core } from './core.ts';
-import { toOwner, toOwnerFilter } from './request-filter.ts';
-import { toTimestamp, toTimestampOrNull } from './time.ts';
 
 const check = createCheck(ScopeRequest, 'request');
 

@@ -22,11 +22,11 @@ import type {
   PendingLink,
 } from '../ports/storage-export.ts';
 import { CHUNK_CHARS, CHUNK_MEMORIES, countChars } from '../record-size.ts';
+import { assertOwnerGiven } from '../request-filter.ts';
+import { toMs, toMsOrNull } from '../time.ts';
 import type { Core } from './core.ts';
 import { acceptRequest, type Redacted } from './redact.ts';
-import { assertOwnerGiven } from './request-filter.ts';
 import { quotaExceeded } from './store-memories.ts';
-import { toMs, toMsOrNull } from './time.ts';
 
 /** Maximum links of one import to memories that have not been imported yet. */
 const MAX_PENDING_LINKS = 500_000;

@@ -17,9 +17,9 @@ import type { Namespaces } from '../ports/administration.ts';
 import type { Clock } from '../ports/runtime.ts';
 import type { Storage } from '../ports/storage.ts';
 import type { StorageStats } from '../ports/storage-namespaces.ts';
+import { toOwnerFilter } from '../request-filter.ts';
+import { toTimestampOrNull } from '../time.ts';
 import type { Core } from './core.ts';
-import { toOwnerFilter } from './request-filter.ts';
-import { toTimestampOrNull } from './time.ts';
 
 const BYTES_PER_MB = 1_000_000;
 

@@ -17,11 +17,11 @@ import {
   type UsersResponse,
 } from '@memoryd/contract';
 import { getRetention } from '@memoryd/search';
+import { numberCursors, pageEnd, pageRequest, positionCursors, sessionPlaceCursors, textCursors } from '../cursor.ts';
 import type { MemoryText, StoredMemory } from '../ports/storage-memories.ts';
+import { toMemoryFilter, toOwner, toOwnerFilter } from '../request-filter.ts';
+import { toMs, toTimestamp, toTimestampOrNull } from '../time.ts';
 import type { Core } from './core.ts';
-import { numberCursors, pageEnd, pageRequest, positionCursors, sessionPlaceCursors, textCursors } from './cursor.ts';
-import { toMemoryFilter, toOwner, toOwnerFilter } from './request-filter.ts';
-import { toMs, toTimestamp, toTimestampOrNull } from './time.ts';
 
 const checkMemories = createCheck(MemoriesRequest, 'request');
 const checkHistory = createCheck(HistoryRequest, 'request');

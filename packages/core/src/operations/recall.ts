@@ -11,11 +11,11 @@ import {
 } from '@memoryd/contract';
 import type { OwnerFilter, QueryContext, Ranked, SearchResult } from '@memoryd/search';
 import { findTimeZone, WEIGHTS, wordMatcher } from '@memoryd/search';
+import { findResults, Stages } from '../find.ts';
+import { toMemoryFilter, toOwner } from '../request-filter.ts';
+import { toMs, toTimestamp } from '../time.ts';
 import type { Core } from './core.ts';
-import { findResults, Stages } from './find.ts';
 import { createHighlighter } from './highlight.ts';
-import { toMemoryFilter, toOwner } from './request-filter.ts';
-import { toMs, toTimestamp } from './time.ts';
 
 const check = createCheck(RecallRequest, 'query');
 

@@ -20,10 +20,10 @@ import {
 import type { NewMemory, StoreOutcome } from '../ports/storage-memories.ts';
 import type { OverQuota } from '../ports/storage-namespaces.ts';
 import { CHUNK_CHARS, CHUNK_MEMORIES } from '../record-size.ts';
+import { assertOwnerGiven } from '../request-filter.ts';
+import { toMs, toMsOrNull } from '../time.ts';
 import type { Core } from './core.ts';
 import { acceptRequest, type Redacted } from './redact.ts';
-import { assertOwnerGiven } from './request-filter.ts';
-import { toMs, toMsOrNull } from './time.ts';
 
 const checkOne = createCheck(StoreRequest, 'body');
 const checkBatchItem = createCheck(StoreRequest, 'memory');

@@ -1,9 +1,9 @@
 import type { EventsRequest, MemoryEvent } from '@memoryd/contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MAX_NOTICE_BYTES, type NoticeListener, type Notices } from '../ports/coordination.ts';
-import { createSeal } from '../system.ts';
 import { EventLog } from './event-log.ts';
+import { MAX_NOTICE_BYTES, type NoticeListener, type Notices } from './ports/coordination.ts';
+import { createSeal } from './system.ts';
 
 const seal = createSeal('0'.repeat(32));
 

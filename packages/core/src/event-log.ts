@@ -1,9 +1,9 @@
 import { assertValid, createCheck, EventsRequest, LIMITS, MemoryError, MemoryEvent } from '@memoryd/contract';
 import type { OwnedCount, Owner, OwnerFilter } from '@memoryd/search';
 import { belongsTo, groupByOwner, isLimited } from '@memoryd/search';
-import { MAX_NOTICE_BYTES, type Notices } from '../ports/coordination.ts';
-import type { Clock, IdSource, Seal } from '../ports/runtime.ts';
 import { toPurpose } from './cursor.ts';
+import { MAX_NOTICE_BYTES, type Notices } from './ports/coordination.ts';
+import type { Clock, IdSource, Seal } from './ports/runtime.ts';
 import { toOwner, toOwnerFilter } from './request-filter.ts';
 import { toTimestamp } from './time.ts';
 

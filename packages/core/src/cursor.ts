@@ -1,6 +1,6 @@
 import { CURSOR_MUST, DEFAULTS, invalidRequest } from '@memoryd/contract';
-import type { Seal } from '../ports/runtime.ts';
-import type { Page, PageRequest, Position, SessionPlace } from '../ports/storage-memories.ts';
+import type { Seal } from './ports/runtime.ts';
+import type { Page, PageRequest, Position, SessionPlace } from './ports/storage-memories.ts';
 
 /** The items of a list that a cursor is valid for: the namespace, and the filters as values of JSON. */
 export interface Selection {

@@ -3,8 +3,8 @@ import { MemoryError } from '@memoryd/contract';
 import type { MemoryFilter } from '@memoryd/search';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createSeal } from '../system.ts';
 import { numberCursors, positionCursors, type Selection, textCursors } from './cursor.ts';
+import { createSeal } from './system.ts';
 
 const KEY = '000102030405060708090a0b0c0d0e0f';
 const seal = createSeal(KEY);

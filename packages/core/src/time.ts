@@ -1,5 +1,5 @@
 import { invalidRequest, parseTime, TIME_MUST } from '@memoryd/contract';
-import type { Clock } from '../ports/runtime.ts';
+import type { Clock } from './ports/runtime.ts';
 
 /**
  * Returns the milliseconds since 1970 of a time. Throws INVALID_REQUEST, naming the field, for a text that is not a

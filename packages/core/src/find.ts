@@ -1,8 +1,8 @@
 import type { MemoryFilter, Ranked, RankedSearchRequest, SearchResults } from '@memoryd/search';
 import { type QueryContext, rankOrdinals, readQueryIntent } from '@memoryd/search';
-import type { EmbeddingQueue } from '../embedding-queue/embedding-queue.ts';
-import type { Clock } from '../ports/runtime.ts';
-import type { Storage } from '../ports/storage.ts';
+import type { EmbeddingQueue } from './embedding-queue/embedding-queue.ts';
+import type { Clock } from './ports/runtime.ts';
+import type { Storage } from './ports/storage.ts';
 
 /**
  * Maximum number of candidates that the word search and the vector search each add to the pool. A pool four times as
