@@ -19,7 +19,6 @@ export { assertKeepableNamespace, assertNamespace, getNamespaces, toScopedStats 
 export { requireModelInUse } from './operations/only-model-in-use.ts';
 export { acceptRequest } from './operations/redact.ts';
 export { isCorruption } from './sql/corruption.ts';
-export { COUNTED } from './sql/counters.ts';
 export { setLinks } from './sql/import-links.ts';
 export { createSeal, systemClock, uuidV7 } from './system.ts';
 export { ArrivalClock } from './time.ts';

@@ -19,7 +19,7 @@ export {
   textDigest,
 } from './candidates/digests.ts';
 export { getWords, type Recallable } from './candidates/memory-words.ts';
-export { type CountedWords, type SelectedWords, selectQueryWords, type WordCounter } from './candidates/query-words.ts';
+export { type SelectedWords, selectQueryWords, type WordCounter } from './candidates/query-words.ts';
 export type {
   QueryVector,
   RankedSearchRequest,
@@ -78,20 +78,17 @@ export {
 } from './index/recall-index.ts';
 export { areIntactStates, packStates } from './index/token-states.ts';
 export { type QueryContext, readQueryIntent } from './ranking/asked-date.ts';
-export { DAMPING, getWordShares, wordWeights } from './ranking/bm25.ts';
+export { DAMPING, wordWeights } from './ranking/bm25.ts';
 export {
-  dateMatch,
-  getSpeakerTerms,
   getSynonyms,
   getWordKinds,
   type Thesaurus,
-  weighed,
   withoutAsides,
 } from './ranking/query-terms.ts';
 export { rankOrdinals } from './ranking/rank.ts';
 export type { QueryPeriod, Ranked } from './ranking/ranking.ts';
 export { getRetention, type Retainable, WHOLE_RETENTION } from './ranking/retention.ts';
-export { NO_ROW, NO_SESSION, type QueryWordKinds, type Signals } from './ranking/signals.ts';
+export { NO_ROW, NO_SESSION, type Signals } from './ranking/signals.ts';
 export { findTimeZone } from './ranking/time-zone.ts';
 export { WEIGHTS } from './ranking/weights.ts';
 export { english } from './synonyms/table.ts';

@@ -1,5 +1,11 @@
 import { join, type Queries, raw, type Sql, sql } from '@memoryd/core';
-import { type Digest, type SearchRequest, type SelectedWords, selectQueryWords } from '@memoryd/search';
+import {
+  type Digest,
+  type SearchRequest,
+  type SelectedWords,
+  selectQueryWords,
+  type WordCounter,
+} from '@memoryd/search';
 import type { Scope } from './scope.ts';
 
 /** Selects the words of a query; see `selectQueryWords`. */
@@ -8,9 +14,9 @@ export function getQueryWords(
   { namespace, memoryCount }: Scope,
   { text, date }: Pick<SearchRequest, 'text' | 'date'>,
 ): Promise<SelectedWords> {
-  const counter = {
+  const counter: WordCounter = {
     memoryCount,
-    async count({ words, synonyms }: { words: Digest[][]; synonyms: Digest[][] }) {
+    async count({ words, synonyms }) {
       const lists = [
         { words, sampleSize: LARGE_SAMPLE },
         { words: synonyms, sampleSize: SMALL_SAMPLE },

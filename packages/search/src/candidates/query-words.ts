@@ -15,7 +15,7 @@ import { termDigest } from './digests.ts';
 import type { SearchRequest } from './search.ts';
 
 /** Words and synonyms to look up. Each word is a list of alternative terms; a memory contains a word if it contains one. */
-export interface CountedWords<Count> {
+interface CountedWords<Count> {
   words: Count[];
   synonyms: Count[];
 }

@@ -26,6 +26,7 @@ import {
   selectQueryWords,
   toInt8,
   USER_LABEL,
+  type WordCounter,
 } from '@memoryd/search';
 import { type Connection, sql } from '../connection.ts';
 import { collectSignals, exactCosines } from './signals.ts';
@@ -179,9 +180,9 @@ async function beginQuery(index: RecallIndex, request: SearchRequest): Promise<W
     labels: getLabels(namespace, filter),
     filter,
   });
-  const counter = {
+  const counter: WordCounter = {
     memoryCount: indexQuery.memoryCount,
-    count: ({ words, synonyms }: { words: Digest[][]; synonyms: Digest[][] }) => ({
+    count: ({ words, synonyms }) => ({
       words: indexQuery.countDocuments(words),
       synonyms: indexQuery.countDocuments(synonyms),
     }),
