@@ -58,7 +58,7 @@ async function expectRecoveryFromFullDisk(
   expect(await client.recalled('marmot')).toEqual([first]);
   expect((await client.memory(stored.at(-1) ?? '')).id).toBe(stored.at(-1));
   for (const path of ['/health', '/readyz']) {
-    // `expect.poll` fails in a concurrent test if another test has ended meanwhile.
+    // `expect.poll` fails in a concurrent test if another test ends during the poll.
     const { status, body } = await eventually('an unhealthy service', 20_000, async () => {
       const answer = await client.send<HealthResponse>({ path });
       return reason.test(answer.body.reason ?? '') ? answer : undefined;

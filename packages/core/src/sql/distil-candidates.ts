@@ -44,17 +44,13 @@ export interface DistilSearch {
   ofOwner(owner: Owner): Promise<OwnerSearch>;
 }
 
-/** Queued memories that are examined together: enough for one call, without reading vectors in vain. */
-const EXAMINED_AT_ONCE = 32;
-
 /** See `Storage.distilCandidates`. Must run in a snapshot. */
 export async function distilCandidates(
   queries: Queries,
   search: DistilSearch,
   request: DistilCandidatesRequest,
 ): Promise<DistilCandidates> {
-  const waiting = await readWaiting(queries, request);
-  const ready = await selectReady(search, waiting, request.limit);
+  const { ready, next } = await readReady(queries, search, request);
   const neighbors = new Map<number, DistilNeighbor[]>();
   for (const [owner, owned] of groupByOwner(ready.filter(({ isFit }) => isFit))) {
     const ordinals = owned.map(({ ordinal }) => ordinal);
@@ -64,9 +60,7 @@ export async function distilCandidates(
   const candidates = ready.map(({ ordinal, version, userId, agentId, ...member }): DistilCandidate => {
     return { ordinal, version, userId, agentId, ...getGroup(member), neighbors: neighbors.get(ordinal) ?? [] };
   });
-  const isPageFull = waiting.length === DISTIL_LIMITS.waiting;
-  const next = candidates.length === request.limit ? candidates.at(-1)?.ordinal : isPageFull && waiting.at(-1)?.ordinal;
-  return { candidates, ...(next && { next }) };
+  return { candidates, ...(next !== undefined && { next }) };
 }
 
 interface Membership {
@@ -96,29 +90,52 @@ function getGroup({ semantic, sourceCount }: Membership): Pick<DistilNeighbor, '
   return semantic === null ? {} : { group: { semantic, sourceCount } };
 }
 
-/** Returns the next queued memories, at most `DISTIL_LIMITS.waiting`. */
-function readWaiting(queries: Queries, request: DistilCandidatesRequest): Promise<Waiting[]> {
-  const { namespace, after = 0 } = request;
+/** Pages of the queue have twice as many memories as a call returns, since most queued memories are ready. */
+const PAGE_SHARE = 2;
+
+/**
+ * Returns the next `limit` queued memories that are promoted and, if they can be distilled, embedded. Reads no more of
+ * the queue than needed, and at most `DISTIL_LIMITS.waiting` memories. `next` is the last ordinal that was examined;
+ * absent at the end of the queue.
+ */
+async function readReady(
+  queries: Queries,
+  search: DistilSearch,
+  request: DistilCandidatesRequest,
+): Promise<{ ready: Waiting[]; next?: number }> {
+  const { limit } = request;
+  const ready: Waiting[] = [];
+  let { after = 0 } = request;
+  for (let examined = 0; examined < DISTIL_LIMITS.waiting; ) {
+    const pageSize = Math.min(PAGE_SHARE * limit, DISTIL_LIMITS.waiting - examined);
+    const page = await readWaiting(queries, { ...request, after, limit: pageSize });
+    ready.push(...(await selectReady(search, page)));
+    const last = ready[limit - 1];
+    if (last) return { ready: ready.slice(0, limit), next: last.ordinal };
+    if (page.length < pageSize) return { ready };
+    after = (page.at(-1) as Waiting).ordinal;
+    examined += page.length;
+  }
+  return { ready, next: after };
+}
+
+/** Returns the next `limit` queued memories. */
+function readWaiting(queries: Queries, request: DistilCandidatesRequest & { after: number }): Promise<Waiting[]> {
+  const { namespace, after, limit } = request;
   const memory = queries.dialect.joinMemory('m', { namespace: sql`${namespace}`, ordinal: raw('waiting.ordinal') });
   return queries.rows<Waiting>(sql`
     SELECT m.ordinal, m.user_id AS "userId", m.agent_id AS "agentId", m.version, ${isPromoted(request)} AS "isPromoted",
       (${FIT}) AS "isFit", ${MEMBERSHIP}
     FROM (SELECT ordinal FROM distil_candidate WHERE namespace = ${namespace} AND ordinal > ${after}
-      ORDER BY ordinal LIMIT ${DISTIL_LIMITS.waiting}) AS waiting ${memory}
+      ORDER BY ordinal LIMIT ${limit}) AS waiting ${memory}
     ORDER BY waiting.ordinal`);
 }
 
-/** Returns the first `limit` memories that are promoted and, if they can be distilled, embedded. */
-async function selectReady(search: DistilSearch, waiting: readonly Waiting[], limit: number): Promise<Waiting[]> {
-  const promoted = waiting.filter(({ isPromoted }) => isPromoted);
-  const ready: Waiting[] = [];
-  for (let from = 0; from < promoted.length && ready.length < limit; from += EXAMINED_AT_ONCE) {
-    const examined = promoted.slice(from, from + EXAMINED_AT_ONCE);
-    const fit = examined.filter(({ isFit }) => isFit).map(({ ordinal }) => ordinal);
-    const embedded = await search.findEmbedded(fit);
-    ready.push(...examined.filter(({ isFit, ordinal }) => !isFit || embedded.has(ordinal)));
-  }
-  return ready.slice(0, limit);
+async function selectReady(search: DistilSearch, page: readonly Waiting[]): Promise<Waiting[]> {
+  const promoted = page.filter(({ isPromoted }) => isPromoted);
+  const fit = promoted.filter(({ isFit }) => isFit).map(({ ordinal }) => ordinal);
+  const embedded = fit.length === 0 ? new Set<number>() : await search.findEmbedded(fit);
+  return promoted.filter(({ isFit, ordinal }) => !isFit || embedded.has(ordinal));
 }
 
 interface OfOwner {

@@ -14,16 +14,17 @@ export function getQueryWords(
   { namespace, memoryCount }: Scope,
   { text, date }: Pick<SearchRequest, 'text' | 'date'>,
 ): Promise<SelectedWords> {
+  const count = (...lists: CountRequest[]) => getDocumentFrequencies(queries, namespace, lists, memoryCount);
   const counter: WordCounter = {
     memoryCount,
     async count({ words, synonyms }) {
-      const lists = [
+      const [ofWords = [], ofSynonyms = []] = await count(
         { words, sampleSize: LARGE_SAMPLE },
         { words: synonyms, sampleSize: SMALL_SAMPLE },
-      ];
-      const [ofWords = [], ofSynonyms = []] = await getDocumentFrequencies(queries, namespace, lists, memoryCount);
+      );
       return { words: ofWords, synonyms: ofSynonyms };
     },
+    countAll: async (words) => (await count({ words, sampleSize: LARGE_SAMPLE }))[0] as number[],
   };
   return selectQueryWords(counter, { namespace, text, date });
 }

@@ -14,18 +14,23 @@ import { readQuery } from '../text/analyze.ts';
 import { termDigest } from './digests.ts';
 import type { SearchRequest } from './search.ts';
 
-/** Words and synonyms to look up. Each word is a list of alternative terms; a memory contains a word if it contains one. */
-interface CountedWords<Count> {
-  words: Count[];
-  synonyms: Count[];
+/** One value per word and per synonym that a search looks up. */
+interface OfWords<Value> {
+  words: Value[];
+  synonyms: Value[];
 }
 
-/** Counts the memories that contain a word. Semantic memories do not count, because their content is that of their sources. */
+/**
+ * Counts the memories that contain a word. A word is a list of alternative terms; a memory contains the word if it
+ * contains one of them. Semantic memories do not count, because their content is that of their sources.
+ */
 export interface WordCounter {
   /** Number of memories that recall searches in the namespace. */
   readonly memoryCount: number;
-  /** Returns the number of memories that contain each word. The counts of synonyms may be rougher estimates. */
-  count(asked: CountedWords<Digest[]>): CountedWords<number> | Promise<CountedWords<number>>;
+  /** Returns the counts of the words that are searched. The counts of synonyms may be rougher estimates. */
+  count(searched: OfWords<Digest[]>): OfWords<number> | Promise<OfWords<number>>;
+  /** Returns the counts of all words of a query that has too many to search. */
+  countAll(words: Digest[][]): number[] | Promise<number[]>;
 }
 
 /** The words of a query that a search uses. */
@@ -58,10 +63,8 @@ export async function selectQueryWords(
   const digest = (term: string) => termDigest(namespace, term);
   const toDigests = (words: readonly string[][]) => words.map((terms) => terms.map(digest));
   const query = readQuery(withoutAsides(text));
-  const words = await selectRarest(
-    query.words.slice(0, MAX_LOOKED_UP),
-    async (all) => (await counter.count({ words: toDigests(all), synonyms: [] })).words,
-  );
+  const all = query.words.slice(0, MAX_LOOKED_UP);
+  const words = all.length <= MAX_WORDS ? all : getRarest(all, await counter.countAll(toDigests(all)));
   // The table of synonyms is English.
   const synonyms = query.isForeign ? [] : getSynonyms(english, words);
   const digests = toDigests(words);
@@ -87,10 +90,8 @@ export async function selectQueryWords(
   };
 }
 
-/** Returns all words if they are few, otherwise the rarest. Words that occur in no memory come last. */
-async function selectRarest(words: string[][], count: (words: string[][]) => Promise<number[]>): Promise<string[][]> {
-  if (words.length <= MAX_WORDS) return words;
-  const frequencies = await count(words);
+/** Returns the rarest words, at most `MAX_WORDS`. Words that occur in no memory come last. */
+function getRarest(words: readonly string[][], frequencies: readonly number[]): string[][] {
   return words
     .map((word, i) => ({ word, frequency: frequencies[i] as number }))
     .sort((a, b) => Number(a.frequency === 0) - Number(b.frequency === 0) || a.frequency - b.frequency)

@@ -46,7 +46,13 @@ function createDistilSearch(
   index: RecallIndex,
   request: Pick<DistilRequest, 'namespace' | 'now'>,
 ): DistilSearch {
-  const getEntry = (ordinal: number) => readEntry(connection, ordinal) as Buffer;
+  // Each entry is needed for its vectors, and again for its terms.
+  const entries = new Map<number, Buffer>();
+  const getEntry = (ordinal: number): Buffer => {
+    const entry = entries.get(ordinal) ?? (readEntry(connection, ordinal) as Buffer);
+    entries.set(ordinal, entry);
+    return entry;
+  };
   return {
     async findEmbedded(ordinals) {
       const isEmbedded = (entry?: Buffer) => entry !== undefined && getModel(entry) === index.model?.number;

@@ -6,6 +6,7 @@ import {
   type Digest,
   filteredAttributes,
   type IndexQuery,
+  type IndexQueryWords,
   type Int8Vector,
   labelDigest,
   MAX_PER_TEXT,
@@ -50,8 +51,7 @@ const MEASURED_OF_FEW = { byMeaning: 10, byWords: 2 };
 export async function search(connection: Connection, index: RecallIndex, request: SearchRequest): Promise<Signals> {
   const { namespace, now, date, poolSize, tailSize } = request;
   const beganAt = performance.now();
-  const { indexQuery, selected } = await beginQuery(index, request);
-  const words = indexQuery.words(selected.words);
+  const { indexQuery, selected, words } = await beginQuery(index, request);
   const rowsByWords = words.best(selected.shares, {
     count: poolSize + tailSize,
     maxOfText: MAX_PER_TEXT,
@@ -168,6 +168,8 @@ export function readContents(
 interface WordQuery {
   indexQuery: IndexQuery;
   selected: SelectedWords;
+  /** The words of `selected`, looked up in the index. */
+  words: IndexQueryWords;
 }
 
 /** Begins a query. The index supports one query at a time, so the caller must read its results before the next query. */
@@ -180,14 +182,17 @@ async function beginQuery(index: RecallIndex, request: SearchRequest): Promise<W
     labels: getLabels(namespace, filter),
     filter,
   });
+  let words = indexQuery.words([]);
   const counter: WordCounter = {
     memoryCount: indexQuery.memoryCount,
-    count: ({ words, synonyms }) => ({
-      words: indexQuery.countDocuments(words),
-      synonyms: indexQuery.countDocuments(synonyms),
-    }),
+    count(searched) {
+      words = indexQuery.words(searched.words);
+      return { words: words.documentFrequencies, synonyms: indexQuery.countDocuments(searched.synonyms) };
+    },
+    countAll: (all) => indexQuery.countDocuments(all),
   };
-  return { indexQuery, selected: await selectQueryWords(counter, request) };
+  const selected = await selectQueryWords(counter, request);
+  return { indexQuery, selected, words };
 }
 
 /** Returns the labels of the users and agents of an owner filter. */
