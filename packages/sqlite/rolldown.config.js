@@ -1,8 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'rolldown';
+import { bundleEntries, isPackage } from '../../scripts/bundle-config.mjs';
 import { getBundledLicenses } from '../../scripts/bundled-licences.mjs';
-
-const isOutside = (id) => !/^[./]|^\0/.test(id);
 
 /** A thread contains what it uses of these packages, from their single modules, so that nothing unused is loaded. */
 const INSIDE_THREADS = Object.fromEntries(
@@ -25,21 +24,15 @@ const rejectSchemas = {
   },
 };
 
-/** To find a file takes a start, and every thread of it, a good part of a millisecond. */
 export default defineConfig([
-  {
-    input: { index: 'dist/index.js', testing: 'dist/testing.js' },
-    platform: 'node',
-    external: isOutside,
-    output: { dir: 'dist/bundle', format: 'esm', sourcemap: true, cleanDir: true },
-  },
+  bundleEntries({ index: 'dist/index.js', testing: 'dist/testing.js' }),
   // Entry points of threads and child processes: each in a folder of its own, with the few words of the contract that it
   // uses; what it loads only when asked is a file apart.
   ...['write-thread', 'read-thread', 'search-thread', 'copy-process'].map((name) => ({
     input: `dist/${name}.js`,
     platform: 'node',
     resolve: { alias: INSIDE_THREADS },
-    external: (id) => id === SCHEMAS || (isOutside(id) && !BUNDLED.some((one) => id.startsWith(one))),
+    external: (id) => id === SCHEMAS || (isPackage(id) && !BUNDLED.some((one) => id.startsWith(one))),
     treeshake: { moduleSideEffects: [{ external: true, sideEffects: false }] },
     ...(name !== 'copy-process' && { plugins: [rejectSchemas] }),
     output: {
