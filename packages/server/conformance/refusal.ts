@@ -1,4 +1,4 @@
-import type { ErrorResponse } from '@memoryd/contract';
+import type { ErrorResponse, MemoriesResponse } from '@memoryd/contract';
 import { expect } from 'vitest';
 import { type EventReader, readEvents } from './event-reader.ts';
 import type { Answer, Request } from './http.ts';
@@ -96,11 +96,18 @@ export async function expectRefused<Body>(
   return answer;
 }
 
-/** Returns the numbers of memories by tier, of pending texts, sessions, users and runs, and the last changed memory. */
+/**
+ * Returns the numbers of memories by tier, of pending texts, sessions, users and runs, and the last changed memory
+ * without its uses: the service writes the use of a recalled memory after the response, so that an earlier recall may
+ * change them.
+ */
 async function getCounts(client: Client, headers: Record<string, string>): Promise<unknown[]> {
-  const paths = ['/stats', '/memories?limit=1', '/sessions?limit=1', '/users?limit=1', '/consolidations?limit=1'];
-  const read = (path: string) => client.ok<Record<string, unknown>>({ path, headers });
-  const [stats = {}, ...lists] = await Promise.all(paths.map(read));
-  const { db_size_mb, next_sleep_at, ...counts } = stats;
-  return [counts, ...lists];
+  const read = <Body>(path: string) => client.ok<Body>({ path, headers });
+  const [{ db_size_mb, next_sleep_at, ...counts }, { memories, ...page }, ...lists] = await Promise.all([
+    read<Record<string, unknown>>('/stats'),
+    read<MemoriesResponse>('/memories?limit=1'),
+    ...['/sessions?limit=1', '/users?limit=1', '/consolidations?limit=1'].map((path) => read<object>(path)),
+  ]);
+  const withoutUses = memories.map(({ access_count, accessed_at, retention, ...memory }) => memory);
+  return [counts, withoutUses, page, ...lists];
 }
