@@ -38,6 +38,16 @@ describe('readDatasets', () => {
       expect(turn).toEqual({ id: 't1', text: 'Hello.', session: null, timestamp: null, speaker: null });
     }));
 
+  it('reads when a question was asked, by the number of turns and by time', () =>
+    withTemporaryFolder(async (folder) => {
+      const later = '{"id":"q2","text":"Who?","category":"who","relevant":["t1"],"at":1,"asked_at":"2024-01-02T00:00:00Z"}';
+      writeStore(join(folder, 'set/store'), turnLine, `${questionLine}\n${later}`);
+      expect(readDatasets(folder)[0]?.stores[0]?.questions).toMatchObject([
+        { id: 'q1', at: null, askedAt: null },
+        { id: 'q2', at: 1, askedAt: '2024-01-02T00:00:00Z' },
+      ]);
+    }));
+
   it('throws an error with the file, line and field of an invalid value', () =>
     withTemporaryFolder(async (folder) => {
       writeStore(join(folder, 'set/store'), turnLine, `${questionLine}\n{"id":"q2","text":"Who?","category":"who"}`);

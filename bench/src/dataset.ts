@@ -18,6 +18,10 @@ export interface Question {
   category: string;
   /** Ids of the turns that answer the question. */
   relevant: string[];
+  /** Number of turns, from the first, that had been stored when the question was asked; null for all. */
+  at: number | null;
+  /** Time of the question, ISO 8601; null for the time of the measurement. */
+  askedAt: string | null;
 }
 
 /** One independent corpus with its questions. */
@@ -94,6 +98,8 @@ function readStore(folder: string): Store {
       text: line.string('text'),
       category: line.string('category'),
       relevant: line.strings('relevant'),
+      at: line.optionalCount('at'),
+      askedAt: line.optionalString('asked_at'),
     })),
   };
 }
@@ -102,6 +108,8 @@ interface Line {
   string(field: string): string;
   /** Returns null if the field is null or missing. */
   optionalString(field: string): string | null;
+  /** Returns null if the field is null or missing. */
+  optionalCount(field: string): number | null;
   strings(field: string): string[];
 }
 
@@ -124,6 +132,11 @@ function getLine(text: string, location: string): Line {
     optionalString(field) {
       const value = fields[field] ?? null;
       return value === null || isString(value) ? value : fail(field, 'a string, null or missing');
+    },
+    optionalCount(field) {
+      const value = fields[field] ?? null;
+      const isCount = Number.isSafeInteger(value) && (value as number) >= 0;
+      return value === null || isCount ? (value as number | null) : fail(field, 'a whole number, null or missing');
     },
     strings(field) {
       const value = fields[field];

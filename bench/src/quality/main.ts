@@ -1,17 +1,19 @@
 import type { EmbedderState } from '@memoryd/contract';
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { collectPair, collectValue, formatCommand, getFolderName, parseInteger } from '../command-line.ts';
 import { type Dataset, readDatasets } from '../dataset.ts';
 import { runInterruptibly } from '../interruption.ts';
 import { showProgress } from '../progress.ts';
 import { formatScores, reportScores, type SetScores } from './answerable.ts';
 import { type AskOptions, measureStore } from './measure-store.ts';
+import { MIX_NAMES, type Mix, putIntoSessions } from './mixed-sessions.ts';
 import { formatTable, reportLines, type SetRun, toJson } from './report.ts';
 import { type QuestionScores, readSavedRun, saveRun } from './saved-run.ts';
 
 interface Options {
   data: string[];
   stores?: number;
+  mix?: Mix;
   env: Record<string, string>;
   databaseUrl?: string;
   orders?: true;
@@ -35,6 +37,7 @@ const options = new Command('npm run bench:quality --')
   .description('Measures recall quality on conversations with questions.')
   .requiredOption('--data <folder>', 'a set, a store or a folder of sets; repeatable', collectValue)
   .option('--stores <number>', 'only the first stores of each set', parseInteger(1, MAX_STORES))
+  .addOption(new Option('--mix <way>', 'put some turns without a session into sessions').choices(MIX_NAMES))
   .option('--env <KEY=VALUE>', 'a setting of the server; repeatable', collectPair, {})
   .option('--database-url <address>', 'store the memories on this PostgreSQL server instead of in files')
   .option('--orders', 'score simple orders of the same results too')
@@ -48,11 +51,13 @@ const options = new Command('npm run bench:quality --')
 await runInterruptibly((signal) => measure(options, signal));
 
 async function measure(
-  { data, stores, env, databaseUrl, orders, answerable, json, save, against }: Options,
+  { data, stores, mix, env, databaseUrl, orders, answerable, json, save, against }: Options,
   signal: AbortSignal,
 ): Promise<void> {
   const saved = against === undefined ? undefined : readSavedRun(against);
-  const sets = data.flatMap((folder) => readDatasets(folder, stores));
+  const sets = data
+    .flatMap((folder) => readDatasets(folder, stores))
+    .map((set) => (mix ? { ...set, stores: set.stores.map((store) => putIntoSessions(store, mix)) } : set));
   assertUniqueNames(sets);
   const measured = await measureSets(sets, {
     environment: env,
@@ -133,10 +138,11 @@ function formatText(run: MeasuredSet, saved: QuestionScores[] | undefined): stri
   return `\n${formatTable(run.set, reportLines(run, saved))}\n${facts}\n${answerable}`;
 }
 
-function getCommand({ data, stores, env, databaseUrl, orders, answerable }: Options): string {
+function getCommand({ data, stores, mix, env, databaseUrl, orders, answerable }: Options): string {
   return formatCommand('bench:quality', [
     ...data.map((folder) => ['--data', getFolderName(folder)] as const),
     ...(stores === undefined ? [] : [['--stores', stores] as const]),
+    ...(mix === undefined ? [] : [['--mix', mix] as const]),
     ...(orders ? [['--orders'] as const] : []),
     ...(answerable ? [['--answerable'] as const] : []),
     ...Object.entries(env).map(([key, value]) => ['--env', `${key}=${value}`] as const),

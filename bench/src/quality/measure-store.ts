@@ -45,13 +45,14 @@ interface StoreScores {
 }
 
 /**
- * Loads a store into a new server and asks its questions. Progress advances by 1 for each turn and question.
+ * Loads a store into a new server and asks its questions, each when its turns have been stored. Progress advances by 1
+ * for each turn and question.
  *
  * @param another store whose questions are asked too if `withAnswerable` is set
  */
 export function measureStore(store: Store, options: AskOptions, another?: Store): Promise<StoreScores> {
-  return withStore(store, options, async (client, contentById) => {
-    const asked = await askQuestions(client, store, contentById, options);
+  return withEmptyStore(options, async (client) => {
+    const asked = await storeAndAsk(client, store, options);
     const ofAnother: AnswerScores[] = [];
     if (options.withAnswerable) {
       const questions = another?.questions ?? [];
@@ -86,26 +87,53 @@ async function askAnswerScores(
  */
 export function withStore<Result>(
   store: Store,
-  { environment, databaseUrl, signal, progress }: AskOptions,
+  options: AskOptions,
   work: (client: HttpClient, contentById: Map<string, string>) => Promise<Result>,
+): Promise<Result> {
+  return withEmptyStore(options, async (client) => {
+    const contentById = await storeTurns(client, store.turns, options);
+    return work(client, contentById);
+  });
+}
+
+function withEmptyStore<Result>(
+  { environment, databaseUrl, signal }: AskOptions,
+  work: (client: HttpClient) => Promise<Result>,
 ): Promise<Result> {
   return withTemporaryFolder((folder) =>
     withServer(
       { folder, environment, databaseUrl, connections: ASKING_CLIENTS, signal, probe: assertHealthy },
-      async ({ client }) => {
-        const contentById = await storeTurns(client, store.turns, progress);
-        await waitForEmbeddings(client, signal);
-        return work(client, contentById);
-      },
+      ({ client }) => work(client),
     ),
   );
 }
 
+/** Stores the turns and asks each question after its number of turns. Returns the questions in the order of the store. */
+async function storeAndAsk(client: HttpClient, store: Store, options: AskOptions): Promise<ScoredQuestion[]> {
+  const contentById = new Map<string, string>();
+  const asked = new Map<Question, ScoredQuestion>();
+  const getEnd = ({ at }: Question) => Math.min(at ?? store.turns.length, store.turns.length);
+  const ends = [...new Set([...store.questions.map(getEnd), store.turns.length])].sort((left, right) => left - right);
+  let from = 0;
+  for (const end of ends) {
+    for (const entry of await storeTurns(client, store.turns.slice(from, end), options)) contentById.set(...entry);
+    const questions = store.questions.filter((question) => getEnd(question) === end);
+    const scored = await askQuestions(client, { ...store, questions }, contentById, options);
+    for (const entry of scored) asked.set(entry.question, entry);
+    from = end;
+  }
+  return store.questions.map((question) => asked.get(question) as ScoredQuestion);
+}
+
 /**
- * Stores turns sequentially, because the order of storing determines the neighbors in a session. Returns contents by
- * memory id. Progress advances by 1 for each turn.
+ * Stores turns sequentially, because the order of storing determines the neighbors in a session, and waits for the
+ * embeddings. Returns contents by memory id. Progress advances by 1 for each turn.
  */
-async function storeTurns(client: HttpClient, turns: Turn[], progress: Progress): Promise<Map<string, string>> {
+async function storeTurns(
+  client: HttpClient,
+  turns: Turn[],
+  { progress, signal }: Pick<AskOptions, 'progress' | 'signal'>,
+): Promise<Map<string, string>> {
   const contentById = new Map<string, string>();
   for (const turn of turns) {
     const content = getContent(turn);
@@ -117,6 +145,7 @@ async function storeTurns(client: HttpClient, turns: Turn[], progress: Progress)
     contentById.set(id, content);
     progress.advance();
   }
+  await waitForEmbeddings(client, signal);
   return contentById;
 }
 
@@ -131,7 +160,9 @@ export async function askQuestions(
   const asked = store.questions.map((question): ScoredQuestion => ({ question, scores: null }));
   await closedLoop(asked.length, ASKING_CLIENTS, async (index) => {
     const entry = asked[index] as ScoredQuestion;
+    const { text, askedAt } = entry.question;
     const relevant = relevantTo(entry.question);
+    const time: Record<string, string> = askedAt === null ? {} : { asked_at: askedAt };
     // A result without a turn, such as a distilled memory, still occupies a rank.
     const score = (results: readonly RecallResult[]) =>
       scoreRanking(
@@ -139,9 +170,10 @@ export async function askQuestions(
         relevant,
       );
     if (relevant.size > 0) {
-      entry.scores = score((await client.recall(entry.question.text, RESULTS)).results);
+      entry.scores = score((await client.recall(text, RESULTS, time)).results);
       if (withOrders) {
-        const { results } = await client.recall(entry.question.text, MAX_REORDERED, {
+        const { results } = await client.recall(text, MAX_REORDERED, {
+          ...time,
           explain: 'true',
           track: 'false',
         });
@@ -150,7 +182,7 @@ export async function askQuestions(
       }
       if (withAnswerable) {
         const isRight = (id: string) => relevant.has(contentById.get(id) ?? '');
-        entry.answerable = await askAnswerScores(client, entry.question.text, isRight);
+        entry.answerable = await askAnswerScores(client, text, isRight);
       }
     }
     progress.advance();
