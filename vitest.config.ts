@@ -5,7 +5,17 @@ const POSTGRES = ['packages/postgres/src/**/*.test.ts', 'packages/*/**/*.postgre
 
 /** Conformance tests of REST endpoints that use the database. These tests run on SQLite and on PostgreSQL. */
 const ON_POSTGRES_TOO = [
-  ...['concurrency', 'consolidations', 'durability', 'events', 'forget', 'health', 'history', 'idempotency'],
+  ...[
+    'concurrency',
+    'consolidations',
+    'date-questions',
+    'durability',
+    'events',
+    'forget',
+    'health',
+    'history',
+    'idempotency',
+  ],
   ...[
     'listing',
     'missing-database',

@@ -40,7 +40,8 @@ describe('readDatasets', () => {
 
   it('reads when a question was asked, by the number of turns and by time', () =>
     withTemporaryFolder(async (folder) => {
-      const later = '{"id":"q2","text":"Who?","category":"who","relevant":["t1"],"at":1,"asked_at":"2024-01-02T00:00:00Z"}';
+      const later =
+        '{"id":"q2","text":"Who?","category":"who","relevant":["t1"],"at":1,"asked_at":"2024-01-02T00:00:00Z"}';
       writeStore(join(folder, 'set/store'), turnLine, `${questionLine}\n${later}`);
       expect(readDatasets(folder)[0]?.stores[0]?.questions).toMatchObject([
         { id: 'q1', at: null, askedAt: null },

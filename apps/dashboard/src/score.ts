@@ -21,6 +21,7 @@ const SIGNALS: Readonly<Record<ScorePart['name'], Pick<ScorePart, 'label' | 'col
   session: { label: 'Session', color: '--signal-session' },
   reply: { label: 'Answers a question', color: '--signal-reply' },
   date: { label: 'Date', color: '--signal-date' },
+  period: { label: 'Period', color: '--signal-date' },
   wish: { label: 'Instruction or preference', color: '--signal-wish' },
   question: { label: 'Is a question', color: '--danger' },
   brevity: { label: 'Short', color: '--danger' },

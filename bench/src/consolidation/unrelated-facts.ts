@@ -68,7 +68,14 @@ export function createUnrelatedFacts(): Store {
       const value = values[column % values.length] as string;
       const text = fact.replace('NAME', name).replace('VALUE', value);
       turns.push({ id, text, session: null, timestamp: null, speaker: null });
-      questions.push({ id, text: question.replace('NAME', name), category: 'fact', relevant: [id], at: null, askedAt: null });
+      questions.push({
+        id,
+        text: question.replace('NAME', name),
+        category: 'fact',
+        relevant: [id],
+        at: null,
+        askedAt: null,
+      });
     });
   });
   return { name: 'unrelated-facts', turns, questions };

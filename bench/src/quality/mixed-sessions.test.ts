@@ -3,7 +3,9 @@ import type { Store, Turn } from '../dataset.ts';
 import { putIntoSessions } from './mixed-sessions.ts';
 
 function createStore(sessions: (string | null)[]): Store {
-  const turns = sessions.map((session, i): Turn => ({ id: `${i}`, text: 'text', session, timestamp: null, speaker: null }));
+  const turns = sessions.map(
+    (session, i): Turn => ({ id: `${i}`, text: 'text', session, timestamp: null, speaker: null }),
+  );
   return { name: 'notes', turns, questions: [] };
 }
 

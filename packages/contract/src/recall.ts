@@ -99,6 +99,9 @@ function perEvidence(range: string) {
     session: value('Combined relevance of all candidates in the same session'),
     reply: value('Relevance of the question that another speaker asked directly before this memory'),
     date: value('1 if the memory matches the date in the query; less for a match in another time zone'),
+    period: value(
+      'If the query consists of a date: 1 if the memory was created at that date; less for a match in another time zone',
+    ),
     wish: value(
       'Relevance of a standing instruction, unless the query asks about the past, or of a preference, if the query asks for advice',
     ),

@@ -80,6 +80,7 @@ export { areIntactStates, packStates } from './index/token-states.ts';
 export { type QueryContext, readQueryIntent } from './ranking/asked-date.ts';
 export { DAMPING, wordWeights } from './ranking/bm25.ts';
 export {
+  type CreatedMatch,
   getSynonyms,
   getWordKinds,
   type Thesaurus,

@@ -297,6 +297,30 @@ export function searchStorageContract(tested: TestedStorage): void {
       expect(getAdmitted(await ask({}, 20, 'What happened in May?'))).toEqual(stored.map(({ ordinal }) => ordinal));
     });
 
+    it('finds for a question that consists of a date the memories of the date first, then those of its fringe', async () => {
+      const inFringe = await storeMemory({ content: 'a walnut', createdAt: NOW });
+      const dated = [
+        await storeMemory({ content: 'almonds', createdAt: NOW + 3 }),
+        await storeMemory({ content: 'cashews', createdAt: NOW + 3 }),
+      ];
+      const named = await storeMemory({ content: 'It happened on Monday', createdAt: NOW - 1 });
+      for (let i = 0; i < 10; i++) await storeMemory({ content: `pecans ${i}`, createdAt: NOW + 9 });
+      const date = { from: NOW + 3, until: NOW + 4, earliest: NOW, latest: NOW + 10, text: 'what happened on Monday?' };
+      const ask = async (poolSize: number) =>
+        getAdmitted(
+          await tested.storage.search({
+            ...RED_HERON,
+            text: date.text,
+            date: { ...date, isWholeQuery: true },
+            poolSize,
+          }),
+        );
+      expect(await ask(2)).toEqual(dated.map(({ ordinal }) => ordinal));
+      const all = await ask(20);
+      expect(all).toContain(inFringe.ordinal);
+      expect(all).toContain(named.ordinal);
+    });
+
     it('uses no synonyms for a query in another language', async () => {
       await storeMemory({ content: 'a gift, a present, a souvenir' });
       expect((await search('gift')).synonyms).not.toEqual([]);

@@ -1,5 +1,5 @@
 import { type Queries, raw, type Sql, sql } from '@memoryd/core';
-import { DAMPING, type Digest, type QueryPeriod, type SelectedWords } from '@memoryd/search';
+import { type CreatedMatch, DAMPING, type Digest, type SelectedWords } from '@memoryd/search';
 import { type FoundMemory, withTextDigests } from './diversity.ts';
 import { joinScope, type Scope } from './scope.ts';
 import { areOneTermEach, getColumns } from './words.ts';
@@ -19,15 +19,15 @@ const MAX_CANDIDATES = 512;
 export async function findBestByWords(
   queries: Queries,
   scope: Scope,
-  { words, documentFrequencies, shares, dateMatch, date }: DatedWords,
+  { words, documentFrequencies, shares, dateMatches }: SelectedWords,
   count: number,
 ): Promise<FoundMemory[]> {
   const sorted = words
     .map((terms, place) => ({ terms, share: shares[place] as number, frequency: documentFrequencies[place] as number }))
     .sort((a, b) => a.frequency - b.frequency);
-  if (sorted.length === 0) return [];
+  if (sorted.length === 0 && dateMatches.length === 0) return [];
   const { namespace } = scope;
-  const selectDated = date && createDateSelect(namespace, date, dateMatch);
+  const selectDated = dateMatches.length > 0 ? createDateSelect(namespace, dateMatches) : undefined;
   const rankAmong = (ordinals: readonly number[]) => {
     const condition = sql`AND p.namespace = ${namespace} AND p.ordinal = ANY(${ordinals}::bigint[])`;
     return rank(queries, scope, sorted, count, { condition, dated: selectDated?.(condition) });
@@ -41,20 +41,17 @@ export async function findBestByWords(
   return areAll ? candidates : rankAmong(candidates.map(({ ordinal }) => ordinal));
 }
 
-interface DatedWords extends SelectedWords {
-  date: QueryPeriod | undefined;
-}
-
-/** Returns a function that creates SQL: the memories of a date, with `match`, that meet a condition on `memory p`. */
-function createDateSelect(
-  namespace: string,
-  { earliest, latest }: QueryPeriod,
-  match: number,
-): (condition: Sql) => Sql {
-  return (condition) => sql`
-    SELECT ordinal, ${match}::float8 AS match FROM (
-      SELECT p.ordinal FROM memory p
-      WHERE p.namespace = ${namespace} AND p.created_at >= ${earliest} AND p.created_at < ${latest} ${condition}) AS dated`;
+/** Returns a function that creates SQL: the memories with each date match, if they meet a condition on `memory p`. */
+function createDateSelect(namespace: string, matches: readonly CreatedMatch[]): (condition: Sql) => Sql {
+  return (condition) =>
+    matches
+      .map(
+        ({ from, until, match }) => sql`
+          SELECT ordinal, ${match}::float8 AS match FROM (
+            SELECT p.ordinal FROM memory p
+            WHERE p.namespace = ${namespace} AND p.created_at >= ${from} AND p.created_at < ${until} ${condition}) AS dated`,
+      )
+      .reduce((all, select) => sql`${all} UNION ALL ${select}`);
 }
 
 const NEWEST = sql`ORDER BY p.created_at DESC, p.ordinal DESC LIMIT ${MAX_POSTINGS}`;

@@ -30,7 +30,7 @@ async function search(queries: Queries, request: SearchRequest): Promise<Signals
   const scope = await getScope(queries, request);
   const queryWords = await getQueryWords(queries, scope, request);
   const byWords = await findDiverse(queries, scope, candidateCount, (searched) =>
-    findBestByWords(queries, searched, { ...queryWords, date: request.date }, candidateCount),
+    findBestByWords(queries, searched, queryWords, candidateCount),
   );
   const wordsAt = performance.now();
   const vector = toQueryVector(scope, request.vector);

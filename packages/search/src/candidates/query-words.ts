@@ -1,7 +1,8 @@
 import type { Digest } from '../index/entry.ts';
 import { getWordShares } from '../ranking/bm25.ts';
 import {
-  dateMatch,
+  type CreatedMatch,
+  getDateMatches,
   getSpeakerTerms,
   getSynonyms,
   getWordKinds,
@@ -40,8 +41,8 @@ export interface SelectedWords {
   documentFrequencies: number[];
   /** Weight of each word. */
   shares: Float64Array;
-  /** Match of a memory by the date that the query names, in the unit of `shares`. */
-  dateMatch: number;
+  /** Matches of a memory by the date that the query names, in the unit of `shares`; a memory gets each that applies. */
+  dateMatches: CreatedMatch[];
   /** Synonyms that occur in memories. `word` is the index of the query word. */
   synonyms: { word: number; weight: number; term: Digest }[];
   /** For each word, the terms of a speaker's name that it matches. */
@@ -80,7 +81,7 @@ export async function selectQueryWords(
     words: digests,
     documentFrequencies: counts.words,
     shares,
-    dateMatch: dateMatch(shares, kinds.dated),
+    dateMatches: getDateMatches(date, shares, kinds.dated),
     synonyms: weighed(synonyms, counts.synonyms, weighing).map((synonym) => ({
       ...synonym,
       term: digest(synonym.term),

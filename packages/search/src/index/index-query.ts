@@ -1,17 +1,8 @@
+import type { CreatedMatch } from '../ranking/query-terms.ts';
 import type { Digest } from './entry.ts';
 import type { Exchange } from './exchange.ts';
 import { getStep, type Int8Vector } from './int8.ts';
 import type { Kernel } from './kernel.ts';
-
-/**
- * A bonus of `match` for the score of rows in scope that were created from `from` (inclusive) to `until` (exclusive),
- * in ms since 1970.
- */
-interface CreatedMatch {
-  from: number;
-  until: number;
-  match: number;
-}
 
 export interface SearchLimits {
   /** Maximum number of results. */
@@ -21,8 +12,8 @@ export interface SearchLimits {
 }
 
 export interface MatchLimits extends SearchLimits {
-  /** Adds a bonus to the rows created in a time range, including rows that match no word. */
-  dated?: CreatedMatch | undefined;
+  /** Adds each `match` to the score of the rows in scope created in its time, including rows that match no word. */
+  dated?: readonly CreatedMatch[];
 }
 
 /** A row and the approximate cosine of the query and the row's nearest vector. */
@@ -205,11 +196,11 @@ export class IndexQueryWords {
    */
   best(shares: ArrayLike<number>, limits: MatchLimits): number[] {
     const { kernel, exchange } = this.#input;
-    const { count, dated } = limits;
+    const { count, dated = [] } = limits;
     this.#input.setWords(this);
     const best = findUpToCount(kernel, limits, (maxOfText) => {
       for (let word = 0; word < this.terms.length; word++) kernel.matchWord(word, shares[word] as number);
-      if (dated) kernel.matchCreated(dated.from, dated.until, dated.match);
+      for (const { from, until, match } of dated) kernel.matchCreated(from, until, match);
       const at = exchange.reserve(count * 8);
       const found = kernel.takeBestMatches(count, maxOfText, at);
       return Array.from({ length: found }, (_, i) => ({ row: exchange.view.getUint32(at + i * 8, true) }));

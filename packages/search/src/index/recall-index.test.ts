@@ -144,7 +144,7 @@ describe('recall index word search', () => {
         const index = buildIndex(entries);
         const noWords = getWords(index, [], { ...wholeNamespace, filter: { until: 40 } });
         const found = noWords
-          .best([], { count: 100, dated: { from, until, match: 0.5 } })
+          .best([], { count: 100, dated: [{ from, until, match: 0.5 }] })
           .map((row) => index.ordinal(row));
         const created = entries.filter(({ createdAt: at }) => at >= from && at < until && at <= 40);
         expect(found).toEqual(created.map(({ ordinal }) => ordinal).reverse());
@@ -160,7 +160,7 @@ describe('recall index word search', () => {
       getEntries({ frequencies, createdAt: 5 }, { frequencies }, { createdAt: 5 }, { createdAt: 6 }),
     );
     const found = getWords(index, [[11]])
-      .best([0.8], { count: 100, dated: { from: 5, until: 6, match: 0.1 } })
+      .best([0.8], { count: 100, dated: [{ from: 5, until: 6, match: 0.1 }] })
       .map((row) => index.ordinal(row));
     expect(found).toEqual([1, 2, 3]);
   });
@@ -410,7 +410,7 @@ describe('recall index for one user among many', () => {
           const getAnswers = (index: RecallIndex) => {
             const question = index.beginQuery(scope);
             const words = question.words([[11], [12, 13], [14, 2 ** 47, 77]]);
-            const best = words.best([1, 2, 3], { count, maxOfText: 3, dated: { from: 5, until: 25, match: 0.7 } });
+            const best = words.best([1, 2, 3], { count, maxOfText: 3, dated: [{ from: 5, until: 25, match: 0.7 }] });
             const rows = owned.map((_, place) => index.getRow(1000 * (place + 1)));
             const near = question.nearest(toInt8(Float32Array.from(toUnit([1, 2, 3, 4, 5, 6, 7, 8]))), {
               count,

@@ -1,4 +1,5 @@
 import { tzOffset } from '@date-fns/tz/tzOffset';
+import { readDateQuestion } from './date-question.ts';
 import {
   aroundDateWord,
   type DateLanguage,
@@ -45,23 +46,27 @@ interface NamedTime {
 /**
  * Returns the date that a query asks about; undefined if the query names no date, several dates, or a future date. A
  * date relative to now, such as "last week", is used only if the query names no other date. A date without a year means
- * its last occurrence.
+ * its last occurrence. See `readDateQuestion` for a query that consists of a date.
  */
 export async function askedDate(query: string, { now, zone }: QueryContext): Promise<QueryPeriod | undefined> {
   const searched = normalizeForParser(query.slice(0, MAX_SEARCHED_CHARS));
   const wallNow = toWallClock(zone, now);
+  const question = readDateQuestion(query, wallNow);
+  if (question) {
+    const { from, until, fringeFrom = from } = question;
+    const period = toPeriod({ from, until }, query, zone);
+    const earliest = fromWallClock(zone, fringeFrom) - ZONES_AHEAD_MS;
+    return from > wallNow ? undefined : { ...period, earliest, isWholeQuery: true };
+  }
   const named = (await findNamedTime(searched, now, zone)) ?? findRecently(searched, wallNow);
   if (!named) return undefined;
   const { from, until } = withPreposition(named, searched, wallNow);
-  if (from - ZONES_AHEAD_MS > wallNow) return undefined;
+  return from - ZONES_AHEAD_MS > wallNow ? undefined : toPeriod({ from, until }, named.text, zone);
+}
+
+function toPeriod({ from, until }: { from: number; until: number }, text: string, zone: string): QueryPeriod {
   const [start, end] = [fromWallClock(zone, from), fromWallClock(zone, until)];
-  return {
-    from: start,
-    until: end,
-    earliest: start - ZONES_AHEAD_MS,
-    latest: end + ZONES_BEHIND_MS,
-    text: named.text,
-  };
+  return { from: start, until: end, earliest: start - ZONES_AHEAD_MS, latest: end + ZONES_BEHIND_MS, text };
 }
 
 async function findNamedTime(query: string, now: number, zone: string): Promise<NamedTime | undefined> {

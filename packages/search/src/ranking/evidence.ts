@@ -13,7 +13,15 @@ import {
 import { getDateMatch, getMentionMatch } from './query-terms.ts';
 import type { QueryIntent, QueryPeriod } from './ranking.ts';
 import { RETENTION_STEPS } from './retention.ts';
-import { createColumns, type EvidenceColumns, getCrowd, getDistilledRows, getRepeats, getSums } from './scores.ts';
+import {
+  createColumns,
+  EVIDENCE,
+  type EvidenceColumns,
+  getCrowd,
+  getDistilledRows,
+  getRepeats,
+  getSums,
+} from './scores.ts';
 import { NO_ROW, type Signals } from './signals.ts';
 import { WEIGHTS } from './weights.ts';
 
@@ -51,10 +59,29 @@ export function getEvidence(signals: Signals, intent: QueryIntent = {}): Evidenc
     evidence.age[row] = getAge(signals, row);
     evidence.retention[row] = Math.round((signals.retentions[row] as number) * RETENTION_STEPS) / RETENTION_STEPS;
   }
+  if (intent.date?.isWholeQuery) return toDateEvidence(evidence, signals, intent.date, distilled);
   evidence.missing.fill(getMissing(signals, shares));
   const sums = getSums(evidence);
   evidence.repeat = getRepeats(sums, signals, distilled);
   evidence.crowd.fill(getCrowd(sums, evidence.repeat, signals, distilled));
+  return evidence;
+}
+
+/** Returns the evidence for a query that consists of a date; see `Evidence`. */
+function toDateEvidence(
+  evidence: EvidenceColumns,
+  signals: Signals,
+  date: QueryPeriod,
+  distilled: ReadonlySet<number>,
+): EvidenceColumns {
+  for (const name of EVIDENCE) {
+    const column = evidence[name];
+    for (let row = 0; row < column.length; row += 1) column[row] = WEIGHTS.ofDateQuestion * (column[row] as number);
+  }
+  for (let row = 0; row < signals.candidateCount; row += 1) {
+    evidence.period[row] = getDateMatch(date, signals.createdAts[row] as number);
+  }
+  evidence.repeat = getRepeats(getSums(evidence), signals, distilled).map((repeat) => WEIGHTS.ofDateQuestion * repeat);
   return evidence;
 }
 
@@ -114,7 +141,8 @@ function getMatches(
 ): Matches {
   const words = getWordMatches(signals).map((match) => factors.words * match);
   addSpeakers(signals, shares, words, isInConversation);
-  if (date) addDate(signals, shares, words, date);
+  if (date?.isWholeQuery) removeDated(signals, words);
+  else if (date) addDate(signals, shares, words, date);
   removePersons(signals, words, date ? new Uint8Array(isInConversation.length) : isInConversation);
   return {
     wordCount: shares.length,
@@ -152,6 +180,11 @@ function addDate({ createdAts, dated }: Signals, shares: Float64Array, words: Fl
       if (dated[word]) words[at] = Math.max(words[at] as number, share * WEIGHTS.dated * (shares[word] as number));
     }
   }
+}
+
+// The period answers the query, and not a text that names a date.
+function removeDated({ dated }: Signals, words: Float64Array): void {
+  for (let at = 0; at < words.length; at += 1) if (dated[at % dated.length]) words[at] = 0;
 }
 
 // Outside conversations, words such as "my" do not distinguish memories, even if few notes of one person contain them.

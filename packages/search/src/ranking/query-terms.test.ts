@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { english } from '../synonyms/table.ts';
 import { queryWords } from '../text/analyze.ts';
 import {
-  dateMatch,
   getDateMatch,
+  getDateMatches,
   getMentionMatch,
   getSpeakerTerms,
   getSynonyms,
@@ -70,11 +70,12 @@ describe('date matching', () => {
   it('returns a match in proportion to the weights of the query words that name the date', () => {
     const { dated } = kinds('Ann on 7 May 2023', { date });
     expect([...dated]).toEqual([0, 1, 1]);
-    expect(dateMatch(Float64Array.of(0.5, 0.2, 0.3), dated)).toBeCloseTo(WEIGHTS.dated * 0.5);
+    const [match] = getDateMatches(date, Float64Array.of(0.5, 0.2, 0.3), dated);
+    expect(match?.match).toBeCloseTo(WEIGHTS.dated * 0.5);
   });
 
   it('returns a small match if no weighted query word names the date', () => {
-    expect(dateMatch(Float64Array.of(1), kinds('Ann', { date }).dated)).toBe(0.1);
+    expect(getDateMatches(date, Float64Array.of(1), kinds('Ann', { date }).dated)).toMatchObject([{ match: 0.1 }]);
     expect([...kinds('Ann on 7 May 2023').dated]).toEqual([0, 0, 0]);
   });
 });

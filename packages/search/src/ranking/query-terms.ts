@@ -107,13 +107,31 @@ function getEverydayShare(rank: number | undefined): number {
 /** Minimum match by date, since some dates are named by a common word, such as May. */
 const MIN_MATCH = 0.1;
 
+/** A match of the memories that were created from `from` until before `until`, in milliseconds since 1970. */
+export interface CreatedMatch {
+  from: number;
+  until: number;
+  /** From 0 to 1. */
+  match: number;
+}
+
 /**
- * Returns the match, from `MIN_MATCH` to 1, of a memory that matches the query only by its date.
+ * Returns the matches of memories by the date of a query, from `MIN_MATCH` to 1. If the query consists of the date, a
+ * memory of the period matches better than a memory of its fringe, and both better than any words.
  *
  * @param shares share of each query word in a match; see `getWordShares`
  */
-export function dateMatch(shares: Float64Array, dated: Uint8Array): number {
-  return Math.max(MIN_MATCH, WEIGHTS.dated * shares.reduce((sum, share, word) => (dated[word] ? sum + share : sum), 0));
+export function getDateMatches(date: QueryPeriod | undefined, shares: Float64Array, dated: Uint8Array): CreatedMatch[] {
+  if (!date) return [];
+  const { from, until, earliest, latest, isWholeQuery } = date;
+  const fringe = { from: earliest, until: latest };
+  if (isWholeQuery)
+    return [
+      { ...fringe, match: 1 },
+      { from, until, match: 1 },
+    ];
+  const sum = shares.reduce((total, share, word) => (dated[word] ? total + share : total), 0);
+  return [{ ...fringe, match: Math.max(MIN_MATCH, WEIGHTS.dated * sum) }];
 }
 
 /** Match of a memory that was created in the period only according to another time zone than the query's. */

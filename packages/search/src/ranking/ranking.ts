@@ -6,13 +6,15 @@ export interface QueryPeriod {
   from: number;
   until: number;
   /**
-   * Start of the period in the earliest time zone on Earth and its end in the latest, since the author of a memory may
-   * be in another time zone than the author of the query.
+   * The fringe: start of the period in the earliest time zone on Earth and its end in the latest, since the author of a
+   * memory may be in another time zone than the author of the query.
    */
   earliest: number;
   latest: number;
   /** The part of the query that names the period. */
   text: string;
+  /** True if the query consists of a date, as in "what did we do on Monday?". The answer is then the period. */
+  isWholeQuery?: true;
 }
 
 /** Properties of a query that ranking uses besides its words and its vector. */
@@ -34,7 +36,8 @@ export interface Ranking {
 
 /**
  * Evidence for or against a memory as a result. If the query asks for advice and does not ask about the past, `words`
- * is halved, `meaning` is doubled, and `tokens` is 0.
+ * is halved, `meaning` is doubled, and `tokens` is 0. If the query consists of a date, all evidence except `period` is a
+ * tenth, `words` leaves out the words of the date, and `crowd` and `missing` are 0.
  */
 export interface Evidence {
   /** Match between the words of the memory and of the query. Synonyms of query words are weak matches. */
@@ -71,6 +74,11 @@ export interface Evidence {
    * period only according to another time zone; else 0.
    */
   date: number;
+  /**
+   * If the query consists of a date: 1 if the memory was created in the period; 0.5 if it was created in the period
+   * only according to another time zone. Else 0.
+   */
+  period: number;
   /**
    * Relevance of a memory that states a lasting instruction or, if the query asks for advice, a preference. 0 if the
    * query asks about the past. Decreases with the share of such memories in the pool, to 0 at about one eighth.

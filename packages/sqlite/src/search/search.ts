@@ -49,13 +49,13 @@ const MEASURED_OF_FEW = { byMeaning: 10, byWords: 2 };
 
 /** See `Storage.search`. Must run in a transaction, with the index updated to its snapshot. */
 export async function search(connection: Connection, index: RecallIndex, request: SearchRequest): Promise<Signals> {
-  const { namespace, now, date, poolSize, tailSize } = request;
+  const { namespace, now, poolSize, tailSize } = request;
   const beganAt = performance.now();
   const { indexQuery, selected, words } = await beginQuery(index, request);
   const rowsByWords = words.best(selected.shares, {
     count: poolSize + tailSize,
     maxOfText: MAX_PER_TEXT,
-    dated: date && { from: date.earliest, until: date.latest, match: selected.dateMatch },
+    dated: selected.dateMatches,
   });
   const startedAt = performance.now();
   const byMeaning = nearest(connection, index, indexQuery, request, rowsByWords);
