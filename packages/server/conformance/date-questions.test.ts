@@ -44,7 +44,7 @@ describe.each(ZONES)('a question that consists of a date, asked in $zone', ({ zo
     '¿qué hicimos el lunes?',
     '月曜日に何をした？',
     '我们星期一做了什么？',
-  ])('is answered by the memories of that day, then by those of its fringe: %s', async (question) => {
+  ])('returns the memories of that day first, then those of its fringe: %s', async (question) => {
     const results = await ask(question);
     const ofDay = results.slice(0, ON_MONDAY.length);
     expect(ofDay.map(({ content }) => content).sort()).toEqual([...ON_MONDAY].sort());

@@ -1,20 +1,49 @@
-import { NO_SPEAKER } from '../text/traits.ts';
+import { MARKS, NO_SPEAKER } from '../text/traits.ts';
 import { NO_ROW, NO_SESSION, type Signals } from './signals.ts';
 import { WEIGHTS } from './weights.ts';
 
 /**
- * Returns 1 for each row that is part of a conversation, else 0. A row is part of a conversation if it has a session. A
- * row without a session is part of a conversation if the row has a speaker, and most pool rows with a speaker but no
- * session are turns. Otherwise the text before a colon is probably a title, such as that of a paper.
+ * Returns 1 for each row that is part of a conversation, else 0. A row with a session is part of a conversation if most
+ * rows of its session name a speaker, or if more than a quarter are questions; otherwise the session is a collection of
+ * notes. A row without a session is part of
+ * a conversation if the row has a speaker, and most pool rows with a speaker but no session are turns. Otherwise the text
+ * before a colon is probably a title, such as that of a paper.
  */
 export function getConversationRows(signals: Signals): Uint8Array {
   const { sessions, speakers } = signals;
   const hasTurns = isMostlyTurns(signals);
+  const excess = countTurns(signals);
   const isInConversation = new Uint8Array(sessions.length);
   for (let row = 0; row < isInConversation.length; row += 1) {
-    if (sessions[row] !== NO_SESSION || (hasTurns && speakers[row] !== NO_SPEAKER)) isInConversation[row] = 1;
+    const session = sessions[row] as number;
+    const isTurnOfSession = session !== NO_SESSION && (excess.get(session) as number) > 0;
+    if (isTurnOfSession || (session === NO_SESSION && hasTurns && speakers[row] !== NO_SPEAKER))
+      isInConversation[row] = 1;
   }
   return isInConversation;
+}
+
+/** Weight of a question without a speaker among the rows of a session: questions show that speakers alternate. */
+const QUESTION_WEIGHT = 3;
+
+/**
+ * Returns for each session a number above 0 if it is a conversation: its rows that name a speaker or ask a question,
+ * less its other rows. Counts the rows of the pool, so that the tail does not change the scores of the pool, and of a
+ * session without such rows all rows.
+ */
+function countTurns({ pool, sessions, speakers, marks }: Signals): Map<number, number> {
+  const excess = new Map<number, number>();
+  const count = (row: number) => {
+    const session = sessions[row] as number;
+    if (session === NO_SESSION) return;
+    const isQuestion = ((marks[row] as number) & MARKS.question) !== 0;
+    const weight = speakers[row] !== NO_SPEAKER ? 1 : isQuestion ? QUESTION_WEIGHT : -1;
+    excess.set(session, (excess.get(session) ?? 0) + weight);
+  };
+  for (let row = 0; row < pool; row += 1) count(row);
+  const ofPool = new Set(excess.keys());
+  for (let row = pool; row < sessions.length; row += 1) if (!ofPool.has(sessions[row] as number)) count(row);
+  return excess;
 }
 
 function isMostlyTurns(signals: Signals): boolean {
@@ -163,4 +192,40 @@ export function getSessionPassages(matches: Matches, { pool, sessions }: Signals
     passage.add(row);
   }
   return passages;
+}
+
+/** Rows of conversations at which half of the expected context is taken from them. */
+const RELIABLE_ROWS = 10;
+
+/** Relevance is summed in whole millionths, whose sums and products are exact in any order of the rows. */
+const STEPS = 1e6;
+
+/**
+ * Returns a function from a memory's own relevance to the relevance of its context that is expected of a pool row in a
+ * conversation, by linear regression. A conversation gives a memory the best of several memories as its context, and a
+ * memory outside conversations only its own relevance; without this expectation, the latter would rank too low in a pool
+ * of both. The fewer rows in conversations, the closer to the memory's own relevance.
+ */
+export function getExpectedContext(
+  own: Float64Array,
+  context: Float64Array,
+  isInConversation: Uint8Array,
+  pool: number,
+): (relevance: number) => number {
+  let [rows, sumX, sumY, sumXX, sumXY] = [0, 0, 0, 0, 0];
+  for (let row = 0; row < pool; row += 1) {
+    if (!isInConversation[row]) continue;
+    const [x, y] = [Math.round(STEPS * (own[row] as number)), Math.round(STEPS * (context[row] as number))];
+    rows += 1;
+    sumX += x;
+    sumY += y;
+    sumXX += x * x;
+    sumXY += x * y;
+  }
+  if (rows === 0) return (relevance) => relevance;
+  const [meanX, meanY] = [sumX / rows, sumY / rows];
+  const spread = sumXX - sumX * meanX;
+  const slope = spread > 0 ? (sumXY - sumX * meanY) / spread : 1;
+  const share = rows / (rows + RELIABLE_ROWS);
+  return (relevance) => relevance + share * (meanY / STEPS + slope * (relevance - meanX / STEPS) - relevance);
 }

@@ -98,5 +98,7 @@ describe('readDateQuestion', () => {
     '¿cuánto pagué en octubre?',
     '月曜日に田中さんと何をした？',
     '周一和李雷做了什么',
-  ])('does not read %j, which has other words or no date', (question) => expect(getDays(question)).toBeUndefined());
+  ])('returns undefined for %j, which has other words or no date', (question) =>
+    expect(getDays(question)).toBeUndefined(),
+  );
 });

@@ -364,7 +364,7 @@ class DateReader {
     const anyDay = ordinalDay ?? day;
     if (quarter !== undefined) return (anyDay ?? month) ? undefined : this.#getQuarter(quarter, year);
     // "Call 5" names no day.
-    if (anyDay !== undefined) return (month ?? ordinalDay) ? this.#getDayOf(anyDay, month, year) : undefined;
+    if (anyDay !== undefined) return (month ?? ordinalDay) ? this.#getLatestDay(anyDay, month, year) : undefined;
     if (month !== undefined) return this.#getMonth(month, year);
     return year === undefined ? undefined : { from: Date.UTC(year, 0), until: Date.UTC(year + 1, 0) };
   }
@@ -464,7 +464,7 @@ class DateReader {
   }
 
   /** Returns the latest such day up to now, of the month and year if they are named. */
-  #getDayOf(day: number, month: number | undefined, year: number | undefined): WallPeriod | undefined {
+  #getLatestDay(day: number, month: number | undefined, year: number | undefined): WallPeriod | undefined {
     const today = new Date(this.#today);
     // The 29th of February is missing for up to eight years.
     for (let back = 0; back < 12 * 8; back++) {

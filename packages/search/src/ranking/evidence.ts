@@ -2,6 +2,7 @@ import { MARKS, NO_SPEAKER } from '../text/traits.ts';
 import { getGainWithout, getWordMatches, getWordShares } from './bm25.ts';
 import {
   getConversationRows,
+  getExpectedContext,
   getMeaning,
   getPassageRelevance,
   getRelevances,
@@ -26,8 +27,8 @@ import { NO_ROW, type Signals } from './signals.ts';
 import { WEIGHTS } from './weights.ts';
 
 /**
- * Returns the evidence for each candidate row. For a memory outside conversations, `neighbor` and `passage` are the
- * memory's own relevance. If no pool row is in the same session, `session` equals `passage`.
+ * Returns the evidence for each candidate row. If no pool row is in the same session, `session` equals `passage`. See
+ * `getExpectedContext` for a memory outside conversations.
  */
 export function getEvidence(signals: Signals, intent: QueryIntent = {}): EvidenceColumns {
   const isInConversation = getConversationRows(signals);
@@ -48,8 +49,8 @@ export function getEvidence(signals: Signals, intent: QueryIntent = {}): Evidenc
     evidence.tokens[row] = factors.tokens * getTokens(signals.nearnesses[row]);
     evidence.neighbor[row] = isInConversation[row] ? getBetterNeighbor(signals, own, row) : relevance;
     evidence.passage[row] = isInConversation[row] ? getPassageRelevance(passages, signals, row) : relevance;
-    evidence.session[row] =
-      sessions.get(signals.sessions[row] as number)?.relevanceWith(row) ?? (evidence.passage[row] as number);
+    const session = isInConversation[row] ? sessions.get(signals.sessions[row] as number) : undefined;
+    evidence.session[row] = session?.relevanceWith(row) ?? (evidence.passage[row] as number);
     evidence.reply[row] = isInConversation[row] ? getReply(signals, own, row) : 0;
     evidence.date[row] = intent.date ? getMentionMatch(intent.date, signals.createdAts[row] as number) : 0;
     evidence.wish[row] = hasMark(signals, row, wishes) ? rarity * relevance : 0;
@@ -59,12 +60,30 @@ export function getEvidence(signals: Signals, intent: QueryIntent = {}): Evidenc
     evidence.age[row] = getAge(signals, row);
     evidence.retention[row] = Math.round((signals.retentions[row] as number) * RETENTION_STEPS) / RETENTION_STEPS;
   }
+  addExpectedContext(evidence, own, isInConversation, signals.pool);
   if (intent.date?.isWholeQuery) return toDateEvidence(evidence, signals, intent.date, distilled);
   evidence.missing.fill(getMissing(signals, shares));
   const sums = getSums(evidence);
   evidence.repeat = getRepeats(sums, signals, distilled);
   evidence.crowd.fill(getCrowd(sums, evidence.repeat, signals, distilled));
   return evidence;
+}
+
+/** Sets the context of memories outside conversations in a pool that also has memories in conversations. */
+function addExpectedContext(
+  evidence: EvidenceColumns,
+  own: Float64Array,
+  isInConversation: Uint8Array,
+  pool: number,
+): void {
+  if (!isInConversation.includes(0)) return;
+  for (const name of ['neighbor', 'passage', 'session'] as const) {
+    const column = evidence[name];
+    const getExpected = getExpectedContext(own, column, isInConversation, pool);
+    for (let row = 0; row < column.length; row += 1) {
+      if (!isInConversation[row]) column[row] = getExpected(own[row] as number);
+    }
+  }
 }
 
 /** Returns the evidence for a query that consists of a date; see `Evidence`. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MARKS } from '../text/traits.ts';
+import { MARKS, NO_SPEAKER } from '../text/traits.ts';
 import { getWordMatches } from './bm25.ts';
 import { getEvidence } from './evidence.ts';
 import { type RankedRow, rank } from './rank.ts';
@@ -49,7 +49,8 @@ function makeSignals(rows: Row[], documentFrequencies: number[], options: Partia
     texts: Int32Array.from(rows, (row, place) => row.text ?? -1 - place),
     retentions: Float32Array.from(rows, (row) => row.retention),
     sessions: Int32Array.from(rows, (row) => row.session),
-    speakers: new Uint32Array(rows.length),
+    // Two speakers alternate in each session.
+    speakers: Uint32Array.from(rows, (row) => (row.session < 0 ? NO_SPEAKER : 1 + (row.ordinal % 2))),
     marks: new Uint16Array(rows.length),
     previous,
     next,
@@ -164,6 +165,35 @@ describe('ranking', () => {
       { session: 0 },
     );
     expect(getRows(rank(makeSignals(rows, [5]), all)).slice(0, 2)).toEqual([0, 3]);
+  });
+
+  it('gives notes of a session in which nobody speaks no context, and of two notes in it the same scores as of two alone', () => {
+    const getScored = (session: number) => {
+      const rows = memories({ session, cosine: 0.9 }, { session }, { cosine: 0.5 });
+      return rank(makeSignals(rows, [5], { speakers: new Uint32Array(3) }), all).map(({ row, score }) => [row, score]);
+    };
+    expect(getScored(0)).toEqual(getScored(-1));
+  });
+
+  it('treats a session without named speakers as a conversation if more than a quarter of it are questions', () => {
+    const rows = memories({ session: 0, cosine: 0.9 }, { session: 0 }, { session: 0 });
+    const getNeighbor = (mark: number) => {
+      const marks = Uint16Array.of(mark, 0, 0);
+      const ranked = rank(makeSignals(rows, [5], { marks, speakers: new Uint32Array(3) }), all);
+      return ranked.find(({ row }) => row === 1)?.evidence.neighbor as number;
+    };
+    expect(getNeighbor(MARKS.question)).toBeGreaterThan(getNeighbor(0));
+  });
+
+  it('gives a memory alone the context that its relevance leads to in the conversations of the pool', () => {
+    const turns = Array.from({ length: 20 }, (_, i) => ({ session: 0, cosine: 0.3 + 0.02 * i }));
+    const getEvidenceOfFirst = (rows: Row[]) =>
+      rank(makeSignals(rows, [5]), all).find(({ row }) => row === 0)?.evidence;
+    const alone = getEvidenceOfFirst(memories({ cosine: 0.5 }));
+    const among = getEvidenceOfFirst(memories({ cosine: 0.5 }, ...turns));
+    expect(alone?.passage).toBe(alone?.neighbor);
+    expect(among?.passage).toBeGreaterThan(alone?.passage as number);
+    expect(among?.words).toBe(alone?.words);
   });
 
   it('includes the four memories before and the four memories after a memory in its passage', () => {

@@ -51,12 +51,13 @@ export interface Evidence {
   tokens: number;
   /**
    * Relevance of the better of the previous and the next memory in the same session. For a memory outside
-   * conversations, its own relevance.
+   * conversations, the value expected of its own relevance: see `getExpectedContext`.
    */
   neighbor: number;
   /**
    * Relevance of the memory combined with search hits (candidates before `Signals.found`) and neighbors of hits, up to
-   * four positions before and after the memory in its session. For a memory outside conversations, its own relevance.
+   * four positions before and after the memory in its session. For a memory outside conversations, the value expected of
+   * its own relevance: see `getExpectedContext`.
    */
   passage: number;
   /**
