@@ -75,17 +75,18 @@ async function toSearchRequest(
   // model works.
   await Promise.resolve();
   const intent = await readQueryIntent(query, asked ?? { now, zone: 'UTC' });
+  const queryVector = await vector;
   return {
     namespace,
     text: query,
     date: intent.date,
-    vector: await vector,
+    vector: queryVector,
     filter,
     now,
     poolSize: POOL_SIZE,
     tailSize: isPoolOnly ? 0 : getTailSize(limit),
     ...(isUpToDate && { isUpToDate }),
-    ranking: { limit, minScore, intent },
+    ranking: { limit, minScore, intent, scale: queryVector?.scale },
   };
 }
 

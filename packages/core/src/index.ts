@@ -3,7 +3,7 @@
 export { BackgroundTask } from './concurrency/background-task.ts';
 export { BatchQueue } from './concurrency/batch-queue.ts';
 export { FairQueue } from './concurrency/fair-queue.ts';
-export { DISTIL_LIMITS, getBackground } from './distil/bounds.ts';
+export { DISTIL_LIMITS } from './distil/bounds.ts';
 export type { Notices } from './ports/coordination.ts';
 export type { ServerOptions } from './ports/database-server.ts';
 export type { Telemetry } from './ports/runtime.ts';
@@ -28,7 +28,7 @@ export {
   setChangedUntil,
   setProperty,
 } from './sql/database-marks.ts';
-export { type DistilSearch, distilCandidates } from './sql/distil-candidates.ts';
+export { type DistilSearch, distilCandidates, getBackgroundCosine } from './sql/distil-candidates.ts';
 export { keptRecords } from './sql/export-records.ts';
 export { BEFORE_THE_LAST, holders, IN_TIER, liveAndPassing } from './sql/filters.ts';
 export { INTEGRITY } from './sql/integrity.ts';

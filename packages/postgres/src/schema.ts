@@ -185,11 +185,13 @@ export const MIGRATIONS: readonly SchemaStep[] = [
     PRIMARY KEY (namespace, ordinal)
   );
 
-  -- dimensions: null before the first vector of the model.
+  -- dimensions: null before the first vector of the model. cosine_scales: JSON of the ranges of its
+  -- cosines; null for the bundled model, and until they were measured.
   CREATE TABLE embedding_model (
     no integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     model_id text NOT NULL UNIQUE,
     dimensions integer,
+    cosine_scales text,
     in_use boolean NOT NULL
   );
   -- Queue of memories without vectors, in order of arrival. Only the claiming process embeds a memory until

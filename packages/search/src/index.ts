@@ -80,6 +80,13 @@ export { areIntactStates, packStates } from './index/token-states.ts';
 export { type QueryContext, readQueryIntent } from './ranking/asked-date.ts';
 export { DAMPING, wordWeights } from './ranking/bm25.ts';
 export {
+  type CosineScale,
+  type CosineScales,
+  getCosineScale,
+  type ScriptGroup,
+  toUsualCosine,
+} from './ranking/cosine-scale.ts';
+export {
   type CreatedMatch,
   getSynonyms,
   getWordKinds,

@@ -143,11 +143,13 @@ export const MIGRATIONS: readonly string[] = [
     DELETE FROM recall_change WHERE seq <= new.seq - 100000;
   END;
 
-  -- dimensions: null until the model has produced a vector.
+  -- dimensions: null until the model has produced a vector. cosine_scales: JSON of the ranges of its
+  -- cosines; null for the bundled model, and until they were measured.
   CREATE TABLE embedding_model (
     no INTEGER PRIMARY KEY,
     model_id TEXT NOT NULL UNIQUE,
     dimensions INTEGER,
+    cosine_scales TEXT,
     in_use INTEGER NOT NULL
   ) STRICT;
   -- Queue of memories to check for duplicates.

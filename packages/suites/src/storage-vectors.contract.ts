@@ -34,6 +34,17 @@ export function vectorStorageContract(tested: TestedStorage): void {
       expect(Math.max(...signals.cosines.slice(0, signals.candidateCount))).toBe(signals.cosines[row]);
     });
 
+    it('keeps the ranges of cosines with each model, and returns those of the model in use', async () => {
+      expect(await tested.storage.cosineScales()).toBeUndefined();
+      const scales = { latin: { unrelated: 0.7, related: 0.9 } };
+      await tested.storage.keepCosineScales(MODEL, scales);
+      expect(await tested.storage.cosineScales()).toEqual(scales);
+      await tested.storage.useModel('another-model');
+      expect(await tested.storage.cosineScales()).toBeUndefined();
+      await tested.storage.useModel(MODEL);
+      expect(await tested.storage.cosineScales()).toEqual(scales);
+    });
+
     it('uses the best cosine over the parts of a memory', async () => {
       const stored = await storeMemory();
       expect(await putVector(stored, 1, 2, 3)).toEqual([stored.ordinal]);

@@ -43,7 +43,7 @@ const UNRELATED_COSINE = 0.1;
  * because pairs of such notes do not count as unrelated. Returns at least `UNRELATED_COSINE`.
  *
  * @param count number of sampled texts. The texts must be in random order, and none may occur twice
- * @param getCosine returns the cosine of the sampled texts with two different indexes
+ * @param getCosine returns the cosine of the sampled texts with two different indexes, in the range of the bundled model
  */
 export function getBackground(count: number, getCosine: (one: number, other: number) => number): number {
   const compared: number[] = [];

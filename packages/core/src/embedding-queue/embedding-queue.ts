@@ -1,7 +1,7 @@
 import type { EmbedderState } from '@memoryd/contract';
 import { MemoryError } from '@memoryd/contract';
-import type { QueryVector } from '@memoryd/search';
-import { copyString } from '@memoryd/search';
+import type { CosineScales, QueryVector } from '@memoryd/search';
+import { copyString, getCosineScale } from '@memoryd/search';
 import { LRUCache } from 'lru-cache';
 import { BackgroundTask, type Outcome } from '../concurrency/background-task.ts';
 import {
@@ -22,6 +22,7 @@ import {
 import { paced } from '../time.ts';
 import { Backpressure } from './backpressure.ts';
 import { BATCH, BatchEmbedder, getBacklogBatch, joinPieces, probe, splitIntoBatches } from './batch-embedder.ts';
+import { measureCosineScales } from './cosine-scales.ts';
 import { ReembeddingProgress } from './reembedding-progress.ts';
 import { WaitingStores } from './waiting-stores.ts';
 
@@ -103,6 +104,8 @@ export class EmbeddingQueue {
   /** Pending query embeddings, so that concurrent equal queries share one computation. */
   readonly #pendingQueries = new Map<string, Promise<Embedding | undefined>>();
   #embedder: Embedder | undefined;
+  /** The ranges of the model's cosines; undefined for those of the bundled model. */
+  #scales: CosineScales | undefined;
   /**
    * Short memories that this process has just stored, in order, with their texts, which then need not be read from
    * storage. At most `MAX_AWAITED_BACKLOG`.
@@ -242,9 +245,9 @@ export class EmbeddingQueue {
    */
   queryVector(query: string): QueryVector | undefined | Promise<QueryVector | undefined> {
     const cached = this.#queries.get(query);
-    if (cached || !this.#isWorking) return this.#toQueryVector(cached);
+    if (cached || !this.#isWorking) return this.#toQueryVector(query, cached);
     const pending = this.#pendingQueries.get(query) ?? this.#startQuery(query);
-    return pending.then((embedding) => this.#toQueryVector(embedding));
+    return pending.then((embedding) => this.#toQueryVector(query, embedding));
   }
 
   #startQuery(query: string): Promise<Embedding | undefined> {
@@ -253,9 +256,10 @@ export class EmbeddingQueue {
     return pending;
   }
 
-  #toQueryVector({ vectors: [values], states }: Embedding = { vectors: [] }): QueryVector | undefined {
+  #toQueryVector(query: string, { vectors: [values], states }: Embedding = { vectors: [] }): QueryVector | undefined {
     if (!values || !this.#embedder) return undefined;
-    return { modelId: this.#embedder.modelId, values, ...(states?.[0] && { states: states[0] }) };
+    const scale = this.#scales && getCosineScale(this.#scales, query);
+    return { modelId: this.#embedder.modelId, values, ...(states?.[0] && { states: states[0] }), scale };
   }
 
   async #embedQuery(query: string): Promise<Embedding | undefined> {
@@ -328,6 +332,7 @@ export class EmbeddingQueue {
       this.#assertNotStopped();
       assertSearchable(embedder, this.#storage);
       const pendingCount = await wrapStorageFailure(this.#storage.useModel(embedder.modelId, this.#task.signal));
+      this.#scales = await this.#getScales(embedder);
       this.#assertNotStopped();
       if (pendingCount > 0) {
         this.#reembedding = new ReembeddingProgress(this.#telemetry, embedder.modelId, pendingCount);
@@ -337,6 +342,16 @@ export class EmbeddingQueue {
       await embedder.close();
       throw error;
     }
+  }
+
+  /** Returns the ranges of a model's cosines, which are measured when a database uses the model for the first time. */
+  async #getScales(embedder: Embedder): Promise<CosineScales | undefined> {
+    if (embedder.hasUsualCosines) return undefined;
+    const kept = await wrapStorageFailure(this.#storage.cosineScales());
+    if (kept) return kept;
+    const measured = await measureCosineScales(embedder);
+    await wrapStorageFailure(this.#storage.keepCosineScales(embedder.modelId, measured));
+    return measured;
   }
 
   /** Throws UNAVAILABLE after `stop`, since a model that opens later would not be closed. */

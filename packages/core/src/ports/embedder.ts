@@ -38,6 +38,11 @@ export interface Embedder {
    * to each other.
    */
   readonly onlyEnglish?: boolean;
+  /**
+   * True for vectors whose cosines have the range of the bundled model's, `WEIGHTS.cosines` of search. The range of all
+   * other models is measured.
+   */
+  readonly hasUsualCosines?: boolean;
   /** Maximum number of texts in one call. */
   readonly maxBatchSize: number;
   /**

@@ -1,3 +1,4 @@
+import type { CosineScales } from '@memoryd/search';
 import type { Embedding } from './embedder.ts';
 
 /** Limits of the queue of texts without vectors. */
@@ -83,6 +84,10 @@ export interface VectorStorage {
    * signal, the model is in use, and `pendingEmbeddings` or the next call completes the work.
    */
   useModel(modelId: string, signal?: AbortSignal): Promise<number>;
+  /** Returns the ranges of the cosines of the model in use; undefined for the bundled model, and until they were kept. */
+  cosineScales(): Promise<CosineScales | undefined>;
+  /** Keeps the ranges of a model's cosines with the model. */
+  keepCosineScales(modelId: string, scales: CosineScales): Promise<void>;
   /**
    * Returns pending memories that no other process has claimed. Texts that clients wrote and that never had vectors
    * come first, then all other texts. Returns an empty batch if another model is in use.

@@ -1,10 +1,12 @@
 import { MemoryError } from '@memoryd/contract/errors';
+import type { CosineScales } from '@memoryd/search';
 import { CorruptDatabaseError, fromJson } from './corruption.ts';
-import type { Queries } from './queries.ts';
+import type { Queries, Transaction } from './queries.ts';
 import { raw, sql } from './sql.ts';
 
 /** Query for the embedding model in use. */
-export const MODEL_IN_USE = 'SELECT no AS number, model_id AS "modelId", dimensions FROM embedding_model WHERE in_use';
+export const MODEL_IN_USE = `SELECT no AS number, model_id AS "modelId", dimensions, cosine_scales AS "cosineScales"
+  FROM embedding_model WHERE in_use`;
 
 /** Returns the model in use, or undefined if no model was ever used. */
 export function modelInUse(queries: Queries): Promise<ModelInUse | undefined> {
@@ -41,6 +43,24 @@ export interface ModelInUse {
   number: number;
   modelId: string;
   dimensions: number | null;
+  /** JSON of `CosineScales`. Null for the bundled model, and until they were measured. */
+  cosineScales: string | null;
+}
+
+/** See `Storage.cosineScales`. */
+export async function cosineScales(queries: Queries): Promise<CosineScales | undefined> {
+  return getCosineScales(await modelInUse(queries));
+}
+
+/** Returns the ranges of a model's cosines; undefined if it has none. */
+export function getCosineScales(model: ModelInUse | undefined): CosineScales | undefined {
+  return model?.cosineScales ? fromJson(model.cosineScales, 'the cosine ranges of model', model.modelId) : undefined;
+}
+
+/** See `Storage.keepCosineScales`. */
+export async function keepCosineScales(transaction: Transaction, modelId: string, scales: CosineScales): Promise<void> {
+  const json = JSON.stringify(scales);
+  await transaction.run(sql`UPDATE embedding_model SET cosine_scales = ${json} WHERE model_id = ${modelId}`);
 }
 
 /** Returns the value of a database property, or undefined if the property is not set. */

@@ -1,5 +1,5 @@
-import { type Digest, groupByOwner, type Owner, termDigest } from '@memoryd/search';
-import { DISTIL_LIMITS } from '../distil/bounds.ts';
+import { type CosineScale, type Digest, groupByOwner, type Owner, termDigest, toUsualCosine } from '@memoryd/search';
+import { DISTIL_LIMITS, getBackground } from '../distil/bounds.ts';
 import { getDistinctiveWords, getMaxRareWordFrequency } from '../distil/group.ts';
 import type {
   DistilCandidate,
@@ -7,6 +7,7 @@ import type {
   DistilCandidatesRequest,
   DistilNeighbor,
 } from '../ports/storage-consolidation.ts';
+import { getCosineScales, type ModelInUse, modelInUse } from './database-marks.ts';
 import { DISTILLABLE, isPromoted } from './filters.ts';
 import type { Queries } from './queries.ts';
 import { raw, sql } from './sql.ts';
@@ -145,17 +146,41 @@ interface OfOwner {
   owner: Owner;
 }
 
+/**
+ * Returns the scale of cosines between memories. Memories of one owner may be in several scripts; with most models, those
+ * in Latin script have the lowest cosines, so that no script finds fewer groups.
+ */
+function getScale(model: ModelInUse | undefined): CosineScale | undefined {
+  return getCosineScales(model)?.latin;
+}
+
+/**
+ * See `getBackground` of distil/.
+ *
+ * @param getCosine returns the cosine of the sampled texts with two different indexes
+ * @param model the model of the cosines
+ */
+export function getBackgroundCosine(
+  count: number,
+  getCosine: (one: number, other: number) => number,
+  model: ModelInUse | undefined,
+): number {
+  const scale = getScale(model);
+  return getBackground(count, (one, other) => toUsualCosine(getCosine(one, other), scale));
+}
+
 /** Returns the nearest memories with which each candidate can be distilled. */
 async function findNeighbors(context: OfOwner, candidates: readonly number[]): Promise<Map<number, DistilNeighbor[]>> {
   const found = await context.search.findNearest(candidates);
   const members = await readMembers(context, [...new Set(found.map(({ ordinal }) => ordinal))]);
   const near = found.filter(({ ordinal }) => members.has(ordinal));
   const rare = await findRareWords(context, candidates, [...members.keys()]);
+  const scale = getScale(await modelInUse(context.queries));
   const neighbors = new Map<number, DistilNeighbor[]>(candidates.map((ordinal) => [ordinal, []]));
   for (const { candidate, ordinal, cosine } of near) {
     const sharedRareWords = rare.get(candidate)?.filter((holders) => holders.has(ordinal)).length ?? 0;
     const group = getGroup(members.get(ordinal) as Membership);
-    neighbors.get(candidate)?.push({ ordinal, cosine, sharedRareWords, ...group });
+    neighbors.get(candidate)?.push({ ordinal, cosine: toUsualCosine(cosine, scale), sharedRareWords, ...group });
   }
   return neighbors;
 }

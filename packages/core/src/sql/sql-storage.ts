@@ -161,6 +161,8 @@ export function sqlStorage(runner: SqlRunner) {
         chars,
       });
     },
+    cosineScales: () => read('cosineScales'),
+    keepCosineScales: (...args) => write('model', 'keepCosineScales', args),
     beginMigration: (from) => write('model', 'beginMigration', [from]),
     isMigrating: () => read('isMigrating'),
     endMigration: () => write('nothing', 'endMigration', []),

@@ -4,8 +4,10 @@ import { recordAccess } from './counters.ts';
 import {
   acquireLease,
   beginMigration,
+  cosineScales,
   endMigration,
   isMigrating,
+  keepCosineScales,
   lastBackup,
   probe,
   recordBackup,
@@ -34,7 +36,7 @@ import { users } from './users.ts';
 /** Read functions by name. The first parameter is the `Queries` of one snapshot. */
 export const readVerbs = {
   ...{ memory, history, textAt, memories, growth, session, sessions, users },
-  ...{ stats, totals, namespaces, namespaceUsage, userQuotas, secret, isMigrating, lastBackup, readKeys },
+  ...{ cosineScales, stats, totals, namespaces, namespaceUsage, userQuotas, secret, isMigrating, lastBackup, readKeys },
   ...{ runs, run, changes, laterRuns, readGroup, planPromotion, planMergeAfter, planEvict, leastRetainedAfter },
 };
 
@@ -46,6 +48,7 @@ export const writeVerbs = {
   ...{ storeMany, importRecords, update, forget, forgetBatch, lastOrdinal, recordAccess, dropIdempotencyKeys },
   ...{ eraseBatch, dropNamespace, setQuota, beginMigration, endMigration },
   ...{
+    keepCosineScales,
     openLoopback,
     noteKeyUse,
     addKey,

@@ -284,7 +284,7 @@ function getWeightedMean(parts: readonly WeightedVector[]): Float32Array {
 /** Maximum texts per call of `embed`. */
 const MAX_BATCH = 64;
 
-type ThreadModel = Pick<Embedder, 'modelId' | 'dimensions' | 'onlyEnglish'> & {
+type ThreadModel = Pick<Embedder, 'modelId' | 'dimensions' | 'onlyEnglish' | 'hasUsualCosines'> & {
   /** Maximum texts of a step; 1 if batching is not faster. */
   textsTogether: number;
 };
@@ -296,6 +296,7 @@ export function createThreadEmbedder(thread: Thread, model: ThreadModel): Embedd
     modelId: model.modelId,
     dimensions: model.dimensions,
     ...(model.onlyEnglish && { onlyEnglish: true }),
+    ...(model.hasUsualCosines && { hasUsualCosines: true }),
     maxBatchSize: MAX_BATCH,
     async embed(texts, purpose, maxParts) {
       if (texts.length > MAX_BATCH) throw new RangeError(`at most ${MAX_BATCH} texts can be embedded at once`);

@@ -24,6 +24,7 @@ export async function openMiniLm(folder: string = BUILT_FOLDER): Promise<Embedde
     return createThreadEmbedder(await startLoadedThread(folder), {
       ...manifest,
       onlyEnglish: true,
+      hasUsualCosines: true,
       textsTogether: TEXTS_TOGETHER,
     });
   } catch (cause) {

@@ -1,8 +1,9 @@
 import {
   DISTIL_LIMITS,
   type DistilSearch,
-  getBackground,
+  getBackgroundCosine,
   liveAndPassing,
+  modelInUse,
   type Queries,
   raw,
   type Sql,
@@ -197,8 +198,9 @@ export async function backgroundCosine(
       FROM sampled one JOIN sampled other ON other.place < one.place) AS pair`);
   const { count = 0, cosines } = found ?? {};
   // The cosines of text n and the earlier texts follow n * (n - 1) / 2 cosines of texts before text n.
-  return getBackground(count, (one, other) => {
+  const getCosine = (one: number, other: number) => {
     const [earlier, later] = one < other ? [one, other] : [other, one];
     return (cosines ?? [])[(later * (later - 1)) / 2 + earlier] as number;
-  });
+  };
+  return getBackgroundCosine(count, getCosine, await modelInUse(queries));
 }

@@ -1,4 +1,5 @@
 import type { MemoryFilter, Owner } from '../filter.ts';
+import type { CosineScale } from '../ranking/cosine-scale.ts';
 import { rankOrdinals } from '../ranking/rank.ts';
 import type { QueryPeriod, Ranked, Ranking } from '../ranking/ranking.ts';
 import type { Signals } from '../ranking/signals.ts';
@@ -9,6 +10,8 @@ export interface QueryVector {
   values: Float32Array;
   /** See `Embedding.states`. */
   states?: Int8Array;
+  /** The range of the model's cosines; absent for the bundled model. */
+  scale?: CosineScale | undefined;
 }
 
 /** A search request. Without `vector`, the search uses words only. */

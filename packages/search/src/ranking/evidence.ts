@@ -11,6 +11,7 @@ import {
   type Matches,
   Passage,
 } from './conversation.ts';
+import { type CosineScale, toUsualCosine } from './cosine-scale.ts';
 import { getDateMatch, getMentionMatch } from './query-terms.ts';
 import type { QueryIntent, QueryPeriod } from './ranking.ts';
 import { RETENTION_STEPS } from './retention.ts';
@@ -30,11 +31,14 @@ import { WEIGHTS } from './weights.ts';
  * Returns the evidence for each candidate row. If no pool row is in the same session, `session` equals `passage`. See
  * `getExpectedContext` for a memory outside conversations.
  */
-export function getEvidence(signals: Signals, intent: QueryIntent = {}): EvidenceColumns {
+export function getEvidence(signals: Signals, intent: QueryIntent = {}, scale?: CosineScale): EvidenceColumns {
   const isInConversation = getConversationRows(signals);
   const shares = getWordShares(signals);
-  const factors = getFactors(intent);
-  const matches = getMatches(signals, { shares, factors, date: intent.date }, isInConversation);
+  const factors = getFactors(signals, intent);
+  const meanings = new Float64Array(signals.cosines).map(
+    (cosine) => factors.meaning * getMeaning(toUsualCosine(cosine, scale)),
+  );
+  const matches = getMatches(signals, { shares, factors, meanings, date: intent.date }, isInConversation);
   const own = getRelevances(matches);
   const sessions = getSessionPassages(matches, signals);
   const wishes = getRelevantMarks(intent);
@@ -45,7 +49,7 @@ export function getEvidence(signals: Signals, intent: QueryIntent = {}): Evidenc
   for (let row = 0; row < signals.candidateCount; row += 1) {
     const relevance = own[row] as number;
     evidence.words[row] = relevance - (matches.likenesses[row] as number);
-    evidence.meaning[row] = factors.meaning * getMeaning(signals.cosines[row] as number);
+    evidence.meaning[row] = meanings[row] as number;
     evidence.tokens[row] = factors.tokens * getTokens(signals.nearnesses[row]);
     evidence.neighbor[row] = isInConversation[row] ? getBetterNeighbor(signals, own, row) : relevance;
     evidence.passage[row] = isInConversation[row] ? getPassageRelevance(passages, signals, row) : relevance;
@@ -149,13 +153,28 @@ interface Factors {
   tokens: number;
 }
 
-function getFactors({ asksAdvice, looksBack }: QueryIntent): Factors {
-  return asksAdvice && !looksBack ? WEIGHTS.advice : { words: 1, meaning: 1, tokens: 1 };
+function getFactors(signals: Signals, { asksAdvice, looksBack }: QueryIntent): Factors {
+  const factors = asksAdvice && !looksBack ? WEIGHTS.advice : { words: 1, meaning: 1, tokens: 1 };
+  return haveVectorsAlone(signals) ? { ...factors, meaning: WEIGHTS.meaningAlone * factors.meaning } : factors;
+}
+
+/** Returns true if some row of the pool has a cosine, and none a nearness of tokens. */
+function haveVectorsAlone({ pool, cosines, nearnesses }: Signals): boolean {
+  const isKnown = (value: number) => !Number.isNaN(value);
+  return cosines.subarray(0, pool).some(isKnown) && !nearnesses.subarray(0, pool).some(isKnown);
+}
+
+interface MatchBasis {
+  shares: Float64Array;
+  factors: Factors;
+  /** The evidence `meaning` of each row. */
+  meanings: Float64Array;
+  date: QueryPeriod | undefined;
 }
 
 function getMatches(
   signals: Signals,
-  { shares, factors, date }: { shares: Float64Array; factors: Factors; date: QueryPeriod | undefined },
+  { shares, factors, meanings, date }: MatchBasis,
   isInConversation: Uint8Array,
 ): Matches {
   const words = getWordMatches(signals).map((match) => factors.words * match);
@@ -166,12 +185,11 @@ function getMatches(
   return {
     wordCount: shares.length,
     words,
-    likenesses: new Float64Array(signals.cosines).map((cosine, row) => {
-      const { meaning, tokens } = WEIGHTS.evidence;
+    likenesses: meanings.map((meaning, row) => {
       // Used for pool rows only: the nearness of a context row is known only if a request with a higher limit makes the
       // row a candidate, and scores must not depend on the limit.
       const nearness = row < signals.pool ? signals.nearnesses[row] : undefined;
-      return meaning * factors.meaning * getMeaning(cosine) + tokens * factors.tokens * getTokens(nearness);
+      return WEIGHTS.evidence.meaning * meaning + WEIGHTS.evidence.tokens * factors.tokens * getTokens(nearness);
     }),
   };
 }

@@ -25,8 +25,8 @@ export interface RankedRow extends Ranked {
  * Ranks the candidate rows, best first. A row ranks below the memory that supersedes it, and a semantic memory below
  * its sources. Of equal scores, the newer memory ranks first. The scores of pool rows do not depend on the limit.
  */
-export function rank(signals: Signals, { limit, minScore = 0, intent }: Ranking): RankedRow[] {
-  const evidence = getEvidence(signals, intent);
+export function rank(signals: Signals, { limit, minScore = 0, intent, scale }: Ranking): RankedRow[] {
+  const evidence = getEvidence(signals, intent, scale);
   const order = createScoreOrder(getScores(evidence));
   placeBelowSuccessors(order, signals);
   placeBelowSources(order, signals);

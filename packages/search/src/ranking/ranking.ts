@@ -1,3 +1,5 @@
+import type { CosineScale } from './cosine-scale.ts';
+
 /* Types of ranking. Core implements ranking; storage calls the implementation where the candidates are in memory. */
 
 /** A period that a query asks about, such as a day, a week or a year, in the time zone of the query. */
@@ -32,6 +34,8 @@ export interface Ranking {
   limit: number;
   minScore?: number | undefined;
   intent?: QueryIntent | undefined;
+  /** The range of the cosines of the query's model; absent for the bundled model. */
+  scale?: CosineScale | undefined;
 }
 
 /**
@@ -42,7 +46,10 @@ export interface Ranking {
 export interface Evidence {
   /** Match between the words of the memory and of the query. Synonyms of query words are weak matches. */
   words: number;
-  /** Maximum cosine between a part of the memory and the query, from 0 to 1; 0.3 if the cosine is unknown. */
+  /**
+   * Maximum cosine between a part of the memory and the query, from 0 to 1, in the range of the bundled model; 0.3 if
+   * the cosine is unknown. Times 1.4 if no candidate has token states.
+   */
   meaning: number;
   /**
    * How much more similar than usual the memory's tokens are to the query's tokens; negative if less similar, 0 if the

@@ -67,6 +67,10 @@ export const WEIGHTS = {
   speaker: 0.9,
   /** Minimum match of a query word of the date with a memory of that date, as a fraction of the word's share. */
   dated: 0.5,
+  /** The range of cosines of the bundled model, to which the cosines of other models are converted. */
+  cosines: { unrelated: 0.0484, related: 0.8264 },
+  /** Factor for `meaning` if no candidate has token states: vectors then also stand for what tokens would show. */
+  meaningAlone: 1.4,
   /** Cosine assumed for a memory without vectors: the mean of the candidates. */
   unknownCosine: 0.3,
   /** Factor for all evidence except `period` of a query that consists of a date: it orders the memories of one day. */

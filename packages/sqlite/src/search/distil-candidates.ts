@@ -1,7 +1,7 @@
 import {
   DISTIL_LIMITS,
   type DistilSearch,
-  getBackground,
+  getBackgroundCosine,
   type Storage,
   distilCandidates as selectCandidates,
 } from '@memoryd/core';
@@ -17,7 +17,7 @@ import {
   type RecallIndex,
   toFloats,
 } from '@memoryd/search';
-import { type Connection, sql } from '../connection.ts';
+import { type Connection, modelInUse, sql } from '../connection.ts';
 import type { FileQueries } from '../dialect.ts';
 import { readEntry } from '../recall-entry.ts';
 import { ownerLabels } from './search.ts';
@@ -123,7 +123,6 @@ export function backgroundCosine(
     (ordinal) => getVectors(readEntry(connection, ordinal) as Buffer)[0] as Int8Vector,
   );
   const values = vectors.map(toFloats);
-  return getBackground(vectors.length, (one, other) =>
-    dotInt8(values[one] as Float32Array, vectors[other] as Int8Vector),
-  );
+  const getCosine = (one: number, other: number) => dotInt8(values[one] as Float32Array, vectors[other] as Int8Vector);
+  return getBackgroundCosine(vectors.length, getCosine, modelInUse(connection));
 }
