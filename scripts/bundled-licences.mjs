@@ -9,7 +9,11 @@ export function getBundledLicenses({ moduleIds }) {
 
 function readLicense(folder) {
   const { name } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
-  const file = readdirSync(folder).find((one) => /^licen[cs]e/i.test(one));
-  if (file === undefined) throw new Error(`cannot bundle ${name}: the package has no license file`);
-  return `/*!\n${name}\n${readFileSync(join(folder, file), 'utf8')}*/`;
+  const files = readdirSync(folder);
+  const license = files.find((one) => /^licen[cs]e/i.test(one));
+  if (license === undefined) throw new Error(`cannot bundle ${name}: the package has no license file`);
+  // Licenses of what the package contains of others.
+  const others = files.filter((one) => /^third.?party/i.test(one));
+  const text = [license, ...others].map((file) => readFileSync(join(folder, file), 'utf8')).join('\n');
+  return `/*!\n${name}\n${text}*/`;
 }

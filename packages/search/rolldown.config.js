@@ -1,5 +1,5 @@
 import { bundleEntries } from '../../scripts/bundle-config.mjs';
 
 export default bundleEntries({ index: 'dist/index.js', testing: 'dist/testing.js' }, [
-  ...['@memoryd/minilm/parts', '@orama/stemmers', 'chrono-node', 'stemmer'],
+  ...['@memoryd/minilm/parts', '@orama/stemmers', 'chrono-node', 'opencc-js', 'stemmer'],
 ]);

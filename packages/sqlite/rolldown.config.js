@@ -12,7 +12,7 @@ const INSIDE_THREADS = Object.fromEntries(
 );
 
 /** Small packages of many modules. */
-const BUNDLED = ['@memoryd/', '@orama/stemmers', 'stemmer', 'uuid'];
+const BUNDLED = ['@memoryd/', '@orama/stemmers', 'opencc-js', 'stemmer', 'uuid'];
 
 /** The schemas of the contract take a thread 12 MB and part of its start. */
 const SCHEMAS = '@memoryd/contract';

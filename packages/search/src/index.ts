@@ -111,5 +111,6 @@ export {
 } from './text/analyze.ts';
 export { cutAround, type Part, SentenceStarts } from './text/excerpt.ts';
 export { copyString, fold } from './text/fold.ts';
+export { getParts } from './text/parts.ts';
 export { getGraphemes, getSentences } from './text/segments.ts';
 export { getLabel, NO_SPEAKER, readTraits } from './text/traits.ts';

@@ -60,6 +60,46 @@ export function searchStorageContract(tested: TestedStorage): void {
       expect(await findOrdinals('🎉')).toEqual([smile.ordinal]);
     });
 
+    it.each([
+      ['הספר', 'קראתי ספר'],
+      ['شهر', 'بشهر'],
+      ['کتاب‌هایم', 'یک کتاب'],
+      ['বইগুলো', 'একটা বইটা'],
+      ['打ち合わせ', '打合せ'],
+    ])('finds %j in %j by a part of the word', async (query, content) => {
+      const { ordinal } = await storeMemory({ content });
+      await storeMemory({ content, namespace: 'other' });
+      await storeMemory({ content: 'nothing of it' });
+      expect(await findOrdinals(query)).toEqual([ordinal]);
+    });
+
+    it('finds a memory by a part of a word only if no memory of the namespace contains the word', async () => {
+      const part = await storeMemory({ content: 'קראתי ספר' });
+      await storeMemory({ content: 'הספר', namespace: 'other' });
+      expect(await findOrdinals('הספר')).toEqual([part.ordinal]);
+      const whole = await storeMemory({ content: 'איבדתי הספר' });
+      expect(await findOrdinals('הספר')).toEqual([whole.ordinal]);
+    });
+
+    it('ranks a memory with a whole word of the query before a memory with a part of another word', async () => {
+      const part = await storeMemory({ content: 'קראתי ספר' });
+      const whole = await storeMemory({ content: 'קניתי לחם' });
+      const signals = await search('הספר לחם');
+      const ranked = [...rankOrdinals(signals, { limit: 9 }).keys()];
+      expect(ranked).toEqual([whole.ordinal, part.ordinal]);
+    });
+
+    it('searches at most 32 parts, each with at most 8 terms', async () => {
+      const letters = Array.from({ length: 60 }, (_, i) => String.fromCodePoint(0x4e00 + 97 * i));
+      await storeMemory({ content: letters.join(' ') });
+      for (const prefix of 'ובלמשכ') await storeMemory({ content: `${prefix}ספר` });
+      for (const prefix of ['וה', 'וב', 'ול', 'ומ']) await storeMemory({ content: `${prefix}ספר` });
+      const words = letters.slice(1).map((letter, i) => `${letters[i]}${letter}`);
+      const { documentFrequencies } = await search(['הספר', ...words].join(' '));
+      expect(documentFrequencies).toHaveLength(60 + 32);
+      expect(documentFrequencies[60]).toBe(8);
+    });
+
     it('returns the neighbors of a candidate in its session', async () => {
       const before = await storeMemory({ sessionId: 's', content: 'zero' });
       const middle = await storeMemory({ sessionId: 's', content: 'needle' });

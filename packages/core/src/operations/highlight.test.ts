@@ -109,6 +109,12 @@ describe('a highlighter', () => {
     expect(highlight('doctor harbour', harbour, SYNONYMS)).toMatch(/^The doctor, a physician/);
   });
 
+  it('returns the place around a part of a query word if the text does not contain the word', () => {
+    const content = `${filler(500)}The one is in בבקבוק here. ${filler(500)}`;
+    expect(highlight('הבקבוק', content)).toContain('בבקבוק');
+    expect(highlight('הבקבוק', `${content}הבקבוק`)).not.toContain('בבקבוק');
+  });
+
   it('matches inflected forms in the language of the text', () => {
     const content = `${'Das ist noch nicht alles, und es geht weiter. '.repeat(20)}Die Kinder spielen mit dem Ball.`;
     expect(highlight('mit den Kindern', content)).toContain('Die Kinder spielen');

@@ -1,6 +1,7 @@
 import { LIMITS } from '@memoryd/contract';
 import {
   cutAround,
+  getParts,
   getSynonyms,
   getWordKinds,
   type Part,
@@ -35,8 +36,8 @@ const WEIGHT_STEPS = 2 ** 20;
  * Creates a function that returns the highlight of a text. A text of at most 300 characters is its own highlight. From
  * a longer text, the highlight is the part of at most 300 UTF-16 units whose distinct query words have the greatest
  * total weight. A synonym adds a small weight if its word is missing. Among parts of equal weight, the first that can
- * begin with a sentence or a line wins, or else the first. For a text without a match, the highlight is the beginning
- * of the text.
+ * begin with a sentence or a line wins, or else the first. For a text without a match, parts of the query's words are
+ * searched too (see `getParts`). If these do not match either, the highlight is the beginning of the text.
  *
  * @param maxUnits maximum UTF-16 units to search, over all texts together
  */
@@ -46,12 +47,14 @@ export function createHighlighter(
   maxUnits: number = LIMITS.highlightedUnits,
 ): (content: string) => string {
   const terms = getQueryTerms(query, thesaurus);
+  const partTerms = getPartTerms(query);
   let left = maxUnits;
   return (content) => {
     if (hasAtMost(content, LIMITS.highlightChars)) return content;
     const searched = content.slice(0, left);
     left -= searched.length;
-    const part = findBestPart(searched, findMatches(searched, terms)) ?? getBeginning(content);
+    const find = (wanted: typeof terms) => findBestPart(searched, findMatches(searched, wanted));
+    const part = find(terms) ?? (partTerms.size > 0 ? find(partTerms) : undefined) ?? getBeginning(content);
     return cutAround(content, part, LIMITS.highlightChars);
   };
 }
@@ -76,6 +79,13 @@ function getQueryTerms(query: string, thesaurus: Thesaurus): Map<string, QueryTe
   const synonyms = isForeign ? [] : getSynonyms(thesaurus, words);
   for (const { term, word, closeness } of synonyms) add(term, word, WEIGHTS.synonym.max * closeness);
   return byText;
+}
+
+/** Returns the terms that match parts of a query's words, by their text. */
+function getPartTerms(query: string): Map<string, QueryTerm[]> {
+  const { words, folded } = readQuery(query);
+  const parts = words.flatMap(([term = '']) => getParts(folded.get(term) ?? term));
+  return new Map(parts.flatMap((terms, word) => terms.map((term) => [term, [{ word, weight: 1 }]])));
 }
 
 /** Returns the weights of words from 0 to 1: the rarer a word is in English, the more it weighs. */

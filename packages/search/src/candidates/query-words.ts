@@ -10,8 +10,10 @@ import {
   withoutAsides,
 } from '../ranking/query-terms.ts';
 import type { QueryWordKinds } from '../ranking/signals.ts';
+import { WEIGHTS } from '../ranking/weights.ts';
 import { english } from '../synonyms/table.ts';
 import { readQuery } from '../text/analyze.ts';
+import { getParts } from '../text/parts.ts';
 import { termDigest } from './digests.ts';
 import type { SearchRequest } from './search.ts';
 
@@ -30,7 +32,7 @@ export interface WordCounter {
   readonly memoryCount: number;
   /** Returns the counts of the words that are searched. The counts of synonyms may be rougher estimates. */
   count(searched: OfWords<Digest[]>): OfWords<number> | Promise<OfWords<number>>;
-  /** Returns the counts of all words of a query that has too many to search. */
+  /** Returns the counts of more words than a search can have. */
   countAll(words: Digest[][]): number[] | Promise<number[]>;
 }
 
@@ -65,21 +67,32 @@ export async function selectQueryWords(
   const toDigests = (words: readonly string[][]) => words.map((terms) => terms.map(digest));
   const query = readQuery(withoutAsides(text));
   const all = query.words.slice(0, MAX_LOOKED_UP);
-  const words = all.length <= MAX_WORDS ? all : getRarest(all, await counter.countAll(toDigests(all)));
+  const whole = all.length <= MAX_WORDS ? all : getRarest(all, await counter.countAll(toDigests(all)));
   // The table of synonyms is English.
-  const synonyms = query.isForeign ? [] : getSynonyms(english, words);
-  const digests = toDigests(words);
+  const synonyms = query.isForeign ? [] : getSynonyms(english, whole);
+  const digests = toDigests(whole);
   const counts = await counter.count({ words: digests, synonyms: toDigests(synonyms.map(({ term }) => [term])) });
+  const missing = whole.filter((_, word) => counts.words[word] === 0);
+  const parts = await findParts(
+    missing.map(([term = '']) => query.folded.get(term) ?? term),
+    new Set(whole.flat()),
+    (terms) => counter.countAll(toDigests(terms)),
+  );
+  const words = [...whole, ...parts.words];
   const kinds = getWordKinds({ text, date, words, isForeign: query.isForeign }, english);
+  kinds.everyday.fill(WEIGHTS.everyday.part, whole.length);
   const weighing = {
     memoryCount: counter.memoryCount,
-    documentFrequencies: counts.words,
+    documentFrequencies: [
+      ...counts.words,
+      ...parts.documentFrequencies.map((count) => Math.min(count, counter.memoryCount)),
+    ],
     everyday: kinds.everyday,
   };
   const shares = getWordShares(weighing);
   return {
-    words: digests,
-    documentFrequencies: counts.words,
+    words: parts.words.length > 0 ? toDigests(words) : digests,
+    documentFrequencies: weighing.documentFrequencies,
     shares,
     dateMatches: getDateMatches(date, shares, kinds.dated),
     synonyms: weighed(synonyms, counts.synonyms, weighing).map((synonym) => ({
@@ -98,4 +111,44 @@ function getRarest(words: readonly string[][], frequencies: readonly number[]): 
     .sort((a, b) => Number(a.frequency === 0) - Number(b.frequency === 0) || a.frequency - b.frequency)
     .slice(0, MAX_WORDS)
     .map(({ word }) => word);
+}
+
+/** Maximum words of parts that are searched. */
+const MAX_PARTS = 32;
+
+/** Maximum alternative terms of a word of parts: the closest to the query's word. */
+const MAX_PART_ALTERNATIVES = 8;
+
+/**
+ * Returns the parts, at most `MAX_PARTS`, of words that no memory contains. Each part is a list of alternative terms that
+ * memories contain, the closest to the word first. No term is in `known` or in two parts.
+ *
+ * @param missing folded words
+ * @param count returns the number of memories that contain each word
+ */
+async function findParts(
+  missing: readonly string[],
+  known: Set<string>,
+  count: (words: string[][]) => number[] | Promise<number[]>,
+): Promise<{ words: string[][]; documentFrequencies: number[] }> {
+  const candidates = missing
+    .flatMap(getParts)
+    .map((part) => part.filter((term) => !known.has(term) && known.add(term)))
+    .filter((part) => part.length > 0)
+    .slice(0, MAX_PARTS);
+  // The closest terms of each part are looked up first.
+  const terms = candidates
+    .flatMap((part, index) => part.map((term, place) => ({ term, place, index })))
+    .sort((a, b) => a.place - b.place)
+    .slice(0, MAX_LOOKED_UP);
+  const counts = terms.length > 0 ? await count(terms.map(({ term }) => [term])) : [];
+  const held = terms.map((term, i) => ({ ...term, count: counts[i] as number })).filter(({ count }) => count > 0);
+  const parts = candidates
+    .map((_, part) => held.filter(({ index }) => index === part).slice(0, MAX_PART_ALTERNATIVES))
+    .filter((alternatives) => alternatives.length > 0);
+  return {
+    words: parts.map((alternatives) => alternatives.map(({ term }) => term)),
+    // An upper bound, since a memory may contain several of the terms.
+    documentFrequencies: parts.map((alternatives) => alternatives.reduce((sum, { count }) => sum + count, 0)),
+  };
 }

@@ -53,9 +53,10 @@ export const WEIGHTS = {
   },
   /**
    * Expected share of short notes that contain an English word with n more frequent words: max / (1 + n / half), after
-   * Zipf's law in Mandelbrot's form (1953).
+   * Zipf's law in Mandelbrot's form (1953). `part` is the share assumed for a part of a word, which is less specific
+   * than its word.
    */
-  everyday: { max: 0.07, half: 100 },
+  everyday: { max: 0.07, half: 100, part: 0.02 },
   /** An occurrence of a synonym is worth a fraction of an occurrence of its word; see query-terms.ts. */
   synonym: {
     /** Maximum weight: of a very close synonym that is not more frequent than its word. */

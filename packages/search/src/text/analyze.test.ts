@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { propertyRuns } from '../property-runs.fixture.ts';
 import { queryWords, termFrequencies, wordMatcher } from './analyze.ts';
+import { fold } from './fold.ts';
 
 /** Returns the distinct terms of a memory in the order of the text. */
 const terms = (text: string) => [...termFrequencies(text).frequencies.keys()];
@@ -87,6 +88,12 @@ describe('search for identifiers, numbers and addresses', () => {
     ['5 pm', 'at 5pm'],
     ['GPT-4', 'GPT4'],
     ['42', '４２'],
+    ['1,000', '۱۰۰۰'],
+    ['2.10.4', '๒.๑๐.๔'],
+    ['12/8/2569', 'วันที่ ๑๒/๘/๒๕๖๙'],
+    ['২২০', 'room 220'],
+    ['5 pm', 'at ५pm'],
+    ['𞥔𞥒', '42'],
   ])('finds %j in %j', (query, memory) => expect(finds(query, memory)).toBe(true));
 
   it.each([
@@ -96,6 +103,19 @@ describe('search for identifiers, numbers and addresses', () => {
   ])('search for identifiers, numbers and addresses does not find %j in %j', (query, memory) =>
     expect(finds(query, memory)).toBe(false),
   );
+
+  it('search for identifiers, numbers and addresses does not find a version in another script with other numbers', () => {
+    expect(finds('2.10.4', '๒.๔.๑๐')).toBe(false);
+  });
+
+  it('folds the decimal digits of every script to ASCII digits in their order', () => {
+    const digits = Array.from({ length: 0x110000 }, (_, codePoint) => codePoint)
+      .filter((codePoint) => codePoint < 0xd800 || codePoint > 0xdfff)
+      .map((codePoint) => String.fromCodePoint(codePoint))
+      .filter((character) => /\p{Nd}/u.test(character));
+    expect(digits.length).toBeGreaterThanOrEqual(650);
+    expect(digits.map(fold).join('')).toBe('0123456789'.repeat(digits.length / 10));
+  });
 
   it('treats a digest as one term', () => {
     expect(terms('3fA85f64Bc')).toEqual(['3fa85f64bc']);
@@ -112,10 +132,15 @@ describe('search in scripts without spaces', () => {
     ['か\u3099', 'が'],
     ['สวัสดี', 'เขาพูดว่าสวัสดีครับ'],
     ['កម្ពុជា', 'ប្រទេសកម្ពុជា'],
+    ['台北', '我住在臺北'],
+    ['電腦', '电脑的密码'],
+    ['沢田', '澤田様'],
+    ['图书馆', '図書館'],
+    ['面', '麵'],
   ])('finds %j in %j', (query, memory) => expect(finds(query, memory)).toBe(true));
 
   it('splits a query into pairs of letters, and uses a single letter as it is', () => {
-    expect(plain('東京都')).toEqual(['東京', '京都']);
+    expect(plain('大阪市')).toEqual(['大阪', '阪市']);
     expect(plain('猫')).toEqual(['猫']);
   });
 

@@ -12,7 +12,7 @@ import { scan } from './scan.ts';
 import { type Term, Word } from './word.ts';
 
 /** Version of the text analysis. An index of another version is rebuilt. */
-export const ANALYZER_VERSION = 7;
+export const ANALYZER_VERSION = 8;
 
 /**
  * The index data of a memory: the frequency of each term, and the number of content words (all words except stop
@@ -94,6 +94,8 @@ const MAX_GUESSED_WORDS = 32;
 /** An analyzed query: its words (see `queryWords`), and whether it is probably in a language other than English. */
 export interface ReadQuery {
   words: string[][];
+  /** For the first term of a word, the folded word from which the term was stemmed. */
+  folded: ReadonlyMap<string, string>;
   isForeign: boolean;
 }
 
@@ -119,14 +121,16 @@ export function readQuery(text: string): ReadQuery {
   const languages = getLanguages(evidence);
   const counting = new Alternatives();
   const all = new Alternatives();
+  const folded = new Map<string, string>();
   for (const [index, item] of found.entries()) {
+    if (item instanceof Word && item.terms[0]) folded.set(item.terms[0].text, item.folded);
     const stemmed = languages.stems === FOREIGN && index >= MAX_GUESSED_WORDS ? NO_LANGUAGE : languages.stems;
     for (const { terms, counts } of getAlternatives(item, { ...languages, stems: stemmed })) {
       all.add(terms);
       if (counts) counting.add(terms);
     }
   }
-  return { words: counting.words.length > 0 ? counting.words : all.words, isForeign: evidence.best.lead > 0 };
+  return { words: counting.words.length > 0 ? counting.words : all.words, folded, isForeign: evidence.best.lead > 0 };
 }
 
 /**

@@ -37,9 +37,31 @@ const NOT_WORD = /[^\p{L}\p{N}\p{M}]/gu;
 const PLAIN = /^[a-z0-9]*$/;
 const PLAIN_CASED = /^[A-Za-z0-9]*$/;
 
+const DIGIT = /\p{Nd}/u;
+const OTHER_DIGIT = /[^\P{Nd}0-9]/gu;
+const OTHER_DIGIT_OF_ONE_UNIT = /[^\P{Nd}0-9\u{10000}-\u{10ffff}]/gu;
+const asciiDigits = new Map<string, string>();
+
+/** Returns the ASCII digit of the same value. Unicode encodes the digits of a script in order, starting with zero. */
+function toAsciiDigit(digit: string): string {
+  const known = asciiDigits.get(digit);
+  if (known !== undefined) return known;
+  const codePoint = digit.codePointAt(0) as number;
+  let start = codePoint;
+  while (DIGIT.test(String.fromCodePoint(start - 1))) start -= 1;
+  const ascii = String((codePoint - start) % 10);
+  asciiDigits.set(digit, ascii);
+  return ascii;
+}
+
+/** Replaces the digits of other scripts with ASCII digits, without changing the positions of other characters. */
+export function foldDigits(text: string): string {
+  return text.replace(OTHER_DIGIT_OF_ONE_UNIT, toAsciiDigit);
+}
+
 /**
- * Normalizes a word for comparison: compatibility forms (full width, ligatures, superscripts) become plain, letters
- * become lower case, and optional marks are removed. Equal words in any Unicode normal form become equal. For short
+ * Normalizes a word for comparison: compatibility forms (full width, ligatures, superscripts) become plain, digits
+ * become ASCII digits, letters become lower case, and optional marks are removed. Equal words in any Unicode normal form become equal. For short
  * texts only, since normalization takes quadratic time for long runs of marks.
  */
 export function fold(word: string): string {
@@ -51,6 +73,7 @@ export function fold(word: string): string {
       base === CYRILLIC_IE ? base : base + marks.replace(OPTIONAL_CYRILLIC_MARKS, ''),
     )
     .replace(NUKTA, '')
+    .replace(OTHER_DIGIT, toAsciiDigit)
     .replace(SPELLED_LETTER, (letter) => SPELLINGS[letter] as string)
     .normalize('NFC')
     .replace(NOT_WORD, '');

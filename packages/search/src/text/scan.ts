@@ -1,4 +1,5 @@
-import { fold } from './fold.ts';
+import { fold, foldDigits } from './fold.ts';
+import { foldHan, HAN } from './han.ts';
 import { MAX_WORD_CHARS, toWord, type Word } from './word.ts';
 
 /**
@@ -14,7 +15,8 @@ export interface Visitor {
 const MAX_LETTER_UNITS = 16;
 
 /** Visits the words and terms of a text in order, in linear time. */
-export function scan(text: string, visitor: Visitor): void {
+export function scan(written: string, visitor: Visitor): void {
+  const text = foldDigits(written);
   let at = 0;
   while (at < text.length) {
     const codePoint = text.codePointAt(at) as number;
@@ -165,11 +167,12 @@ function findLetterEnd(text: string, start: number): number {
   return end;
 }
 
-/** Letters that folding does not change, which covers nearly all of Chinese, Japanese and Korean. */
-const FOLDED_LETTER = /^[\u3041-\u3096\u30a1-\u30fa\u30fc\u4e00-\u9fff\uac00-\ud7a3]$/;
+/** Letters that `fold` does not change, which covers nearly all of Japanese and Korean that is not Han. */
+const FOLDED_LETTER = /^[\u3041-\u3096\u30a1-\u30fa\u30fc\uac00-\ud7a3]$/;
 
 function foldLetter(letter: string): string {
-  return FOLDED_LETTER.test(letter) ? letter : fold(letter);
+  if (FOLDED_LETTER.test(letter)) return letter;
+  return HAN.test(letter) ? foldHan(letter.normalize('NFKC')) : fold(letter);
 }
 
 /** A repeated symbol is one term, so that a line drawn with symbols is not a long text. */

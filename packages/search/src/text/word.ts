@@ -26,6 +26,7 @@ const FOREIGN_STEM_PREFIX = '~';
 
 /** A word with its terms, and its properties in the languages that the text may be in. */
 export class Word {
+  readonly folded: string;
   /**
    * First the word itself, folded and stemmed in the language of its script, which is English for Latin letters. Then
    * the parts of a word that a change of case, or from letters to digits or back, separates (`fooBar`, `5pm`). `counts`
@@ -45,6 +46,7 @@ export class Word {
 
   constructor(written: string) {
     const folded = fold(written).slice(0, MAX_WORD_CHARS);
+    this.folded = folded;
     const whole = toTerm(folded);
     const pieces = splitIntoParts(written).map(fold);
     this.terms = [whole, ...pieces.filter((piece) => !SINGLE_LETTER.test(piece)).map(toTerm)].filter(

@@ -192,6 +192,8 @@ async function beginQuery(index: RecallIndex, request: SearchRequest): Promise<W
     countAll: (all) => indexQuery.countDocuments(all),
   };
   const selected = await selectQueryWords(counter, request);
+  // Words that were counted are not looked up again.
+  if (words.terms !== selected.words) words = indexQuery.words(selected.words);
   return { indexQuery, selected, words };
 }
 

@@ -1,0 +1,5 @@
+/** A dictionary of OpenCC, as `key replacement replacement|key replacement`. */
+declare module 'opencc-js/dict/*' {
+  const dictionary: string;
+  export default dictionary;
+}
