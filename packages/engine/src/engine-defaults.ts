@@ -49,11 +49,21 @@ export type Pooling = (typeof POOLINGS)[number];
 /** Maximum length of a prefix, in UTF-16 units. Instructions of known models have about 100. */
 export const MAX_PREFIX_LENGTH = 256;
 
+/** Maximum length of an input type, in UTF-16 units. Known servers use at most 20. */
+const MAX_INPUT_TYPE_LENGTH = 64;
+
+/** Returns true if a text can be the input type of an embedding request, or is empty. */
+export const isInputType = (text: string): boolean => text.length <= MAX_INPUT_TYPE_LENGTH && /^[\w.-]*$/.test(text);
+
+export const INPUT_TYPE_MUST = `be at most ${MAX_INPUT_TYPE_LENGTH} ASCII letters, digits, underscores, hyphens and dots`;
+
 /** Embedding settings that not every kind of embedder uses, each with the kinds that use the setting. */
 const EMBEDDERS_OF_SETTING = {
   embeddingQueryPrefix: ['openai', 'transformers'],
   embeddingPassagePrefix: ['openai', 'transformers'],
   embeddingPooling: ['transformers'],
+  embeddingQueryInputType: ['openai'],
+  embeddingPassageInputType: ['openai'],
 } as const satisfies Partial<Record<keyof EngineSettings, readonly string[]>>;
 
 export type EmbeddingSetting = keyof typeof EMBEDDERS_OF_SETTING;
@@ -80,6 +90,8 @@ export const ENGINE_SETTING_NAMES = Object.keys({
   embeddingQueryPrefix: true,
   embeddingPassagePrefix: true,
   embeddingPooling: true,
+  embeddingQueryInputType: true,
+  embeddingPassageInputType: true,
   keepModel: true,
   tokenStates: true,
   llmUrl: true,

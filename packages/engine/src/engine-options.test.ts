@@ -43,6 +43,8 @@ it.each([
   ['embeddingQueryPrefix', 7],
   ['embeddingPassagePrefix', 'p'.repeat(257)],
   ['embeddingPooling', 'max'],
+  ['embeddingQueryInputType', 7],
+  ['embeddingPassageInputType', 'search document'],
 ])('openEngine rejects %s = %s with an error that names the option', async (name, value) => {
   const opening = openEngine({ ...OPTIONS, [name]: value });
   await expect(opening).rejects.toThrow(TypeError);
@@ -53,6 +55,8 @@ it.each([
   ['embeddingQueryPrefix', 'query: ', 'minilm', 'openai:MODEL or transformers:MODEL'],
   ['embeddingPassagePrefix', 'passage: ', 'none', 'openai:MODEL or transformers:MODEL'],
   ['embeddingPooling', 'cls', 'openai:e5', 'transformers:MODEL'],
+  ['embeddingQueryInputType', 'query', 'transformers:e5', 'openai:MODEL'],
+  ['embeddingPassageInputType', 'passage', 'minilm', 'openai:MODEL'],
 ])(
   'openEngine rejects %s if the embedder ignores it, and the error names the required embedder',
   async (name, value, embedder, needs) => {

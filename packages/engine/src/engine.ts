@@ -33,6 +33,13 @@ export interface EngineSettings {
    */
   embeddingPooling?: 'mean' | 'cls' | 'last';
   /**
+   * Value of the field `input_type` in requests of `openai:` for queries, such as `query` or `search_query`. At most 64
+   * ASCII letters, digits, `_`, `-` and `.`. If absent or empty, the field is omitted.
+   */
+  embeddingQueryInputType?: string;
+  /** Value of `input_type` for memories, such as `passage` or `search_document`. See `embeddingQueryInputType`. */
+  embeddingPassageInputType?: string;
+  /**
    * Applies if another model has vectors in the database. True: the other model is not replaced, and recall uses words
    * alone, as if the model could not be opened. False or absent: the model replaces the other model, and all memories
    * are re-embedded.

@@ -37,6 +37,8 @@ import {
   ENGINE_RANGES,
   ENGINE_SETTING_NAMES,
   findIgnoredSetting,
+  INPUT_TYPE_MUST,
+  isInputType,
   MAX_PREFIX_LENGTH,
   POOLINGS,
 } from './engine-defaults.ts';
@@ -279,6 +281,10 @@ function assertEmbeddingSettings(options: EngineOptions): void {
     if (typeof prefix === 'string' && prefix.length <= MAX_PREFIX_LENGTH) continue;
     throw new TypeError(`${name} must be a string of at most ${MAX_PREFIX_LENGTH} characters`);
   }
+  for (const name of ['embeddingQueryInputType', 'embeddingPassageInputType'] as const) {
+    const type: unknown = options[name] ?? '';
+    if (typeof type !== 'string' || !isInputType(type)) throw new TypeError(`${name} must ${INPUT_TYPE_MUST}`);
+  }
   const { embeddingPooling = 'mean' } = options;
   if (!POOLINGS.includes(embeddingPooling))
     throw new TypeError(`embeddingPooling must be one of ${POOLINGS.join(', ')}`);
@@ -334,6 +340,8 @@ function createEmbedder({
   embeddingQueryPrefix: query,
   embeddingPassagePrefix: memory,
   embeddingPooling: pooling,
+  embeddingQueryInputType: queryType = '',
+  embeddingPassageInputType: memoryType = '',
 }: EngineSettings): OpenEmbedder | undefined {
   const [, kind, model = ''] = /^([^:]*):?(.*)$/s.exec(embedder) ?? [];
   switch (kind) {
@@ -345,7 +353,8 @@ function createEmbedder({
       return async (signal) => {
         const { openOpenAiCompatible } = await import('./embedding/openai-compatible.ts');
         const prefixes = { query: query ?? '', memory: memory ?? '' };
-        return openOpenAiCompatible({ url, model, prefixes, ...(apiKey && { apiKey }) }, signal);
+        const inputTypes = { query: queryType, memory: memoryType };
+        return openOpenAiCompatible({ url, model, prefixes, inputTypes, ...(apiKey && { apiKey }) }, signal);
       };
     case 'transformers':
       return (signal) => openTransformers(model, signal, { prefixes: { query, memory }, pooling });

@@ -53,18 +53,23 @@ describe('an embedder with the OpenAI embeddings protocol', () => {
     await expectCleanEnd(client.server);
   });
 
-  it('receives queries and passages with their prefixes', async () => {
-    const prefixes = { SERVICE_EMBEDDING_QUERY_PREFIX: 'query: ', SERVICE_EMBEDDING_PASSAGE_PREFIX: 'passage: ' };
-    const client = await startClient({ env: environment(prefixes) });
+  it('receives queries and passages with their prefixes and input types', async () => {
+    const encoding = {
+      SERVICE_EMBEDDING_QUERY_PREFIX: 'query: ',
+      SERVICE_EMBEDDING_PASSAGE_PREFIX: 'passage: ',
+      SERVICE_EMBEDDING_QUERY_INPUT_TYPE: 'search_query',
+      SERVICE_EMBEDDING_PASSAGE_INPUT_TYPE: 'search_document',
+    };
+    const client = await startClient({ env: environment(encoding) });
     remote.requests.length = 0;
     const id = await client.store({ content: MEMORY });
     expect(await client.recalled(QUESTION)).toEqual([id]);
-    const inputs = remote.requests.flatMap((request) => request.inputs);
-    expect(new Set(inputs)).toEqual(new Set([`passage: ${MEMORY}`, `query: ${QUESTION}`]));
+    const sent = remote.requests.flatMap(({ inputs, body }) => inputs.map((text) => `${body.input_type} ${text}`));
+    expect(new Set(sent)).toEqual(new Set([`search_document passage: ${MEMORY}`, `search_query query: ${QUESTION}`]));
     await expectCleanEnd(client.server);
     // A command that needs no model opens the same database with the same settings.
     const list = ['list', '--db-path', client.server.database];
-    expect(await toAnswer(list, { env: environment(prefixes) })).toMatchObject({ memories: [{ id }] });
+    expect(await toAnswer(list, { env: environment(encoding) })).toMatchObject({ memories: [{ id }] });
   });
 
   const faults: {

@@ -89,6 +89,20 @@ describe('the model id of an OpenAI-compatible embedder', () => {
     for (const some of prefixes) ids.push((await open({ prefixes: some })).modelId);
     expect(new Set(ids).size).toBe(4);
   });
+
+  it('depends on input types unless they are empty, and not on prefixes of the same text', async () => {
+    const { modelId } = await open({ inputTypes: { query: '', memory: '' } });
+    expect(modelId).toBe((await open()).modelId);
+    const texts = [
+      { query: 'query', memory: 'passage' },
+      { query: 'query', memory: '' },
+      { query: '', memory: 'query' },
+    ];
+    const ids = [modelId];
+    for (const some of texts) ids.push((await open({ inputTypes: some })).modelId);
+    for (const some of texts) ids.push((await open({ prefixes: some })).modelId);
+    expect(new Set(ids).size).toBe(7);
+  });
 });
 
 describe('a request of an OpenAI-compatible embedder', () => {
@@ -106,6 +120,26 @@ describe('a request of an OpenAI-compatible embedder', () => {
     await embedVectors(embedder, ['one', '', 'two'], 'memory');
     await embedVectors(embedder, ['who'], 'query');
     expect(server.requests.map(({ inputs }) => inputs)).toEqual([['passage: one', 'passage: two'], ['query: who']]);
+  });
+
+  it('contains the input type for its purpose, and that of memories if the request only opens the model', async () => {
+    const inputTypes = { query: 'search_query', memory: 'search_document' };
+    const embedder = await openOpenAiCompatible(
+      { url: server.url, model: server.model, inputTypes },
+      new AbortController().signal,
+    );
+    opened.push(embedder);
+    await embedVectors(embedder, ['who'], 'query');
+    await embedVectors(embedder, ['one'], 'memory');
+    const sent = server.requests.map(({ body }) => body.input_type);
+    expect(sent).toEqual(['search_document', 'search_query', 'search_document']);
+  });
+
+  it('contains no input type for a purpose without one', async () => {
+    const embedder = await open({ inputTypes: { query: 'query', memory: '' } });
+    await embedVectors(embedder, ['who'], 'query');
+    await embedVectors(embedder, ['one'], 'memory');
+    expect(server.requests.map(({ body }) => 'input_type' in body)).toEqual([true, false]);
   });
 
   it('contains long texts as parts of at most 1,500 bytes, including the prefix', async () => {

@@ -18,7 +18,7 @@ import {
   type RetryPolicy,
 } from '../remote-model.ts';
 import { CallLimit, closedError, getVectors, MAX_QUERY_PARTS } from './embedding-scheduler.ts';
-import { getEncodingMark, PLAIN_ENCODING, type Prefixes } from './encoding.ts';
+import { getEncodingMark, type InputTypes, NO_INPUT_TYPES, PLAIN_ENCODING, type Prefixes } from './encoding.ts';
 
 /** Maximum texts per call of `embed`. */
 const MAX_BATCH = 64;
@@ -53,8 +53,8 @@ interface Call {
   hasFailed: boolean;
 }
 
-/** A model and the prefixes of its texts; no prefixes if omitted. */
-export type EmbeddingModel = RemoteModel & { prefixes?: Prefixes };
+/** A model, the prefixes of its texts and the input types of its requests; none if omitted. */
+export type EmbeddingModel = RemoteModel & { prefixes?: Prefixes; inputTypes?: InputTypes };
 
 /** The vector of a part. `tokens` is its weight in a mean: the number of bytes, because the token count is unknown. */
 interface WeightedVector {
@@ -69,7 +69,7 @@ interface WeightedVector {
  *
  * The model id consists of the model's name, the host and path of its server, and its dimensions. The host is included,
  * because the same name can mean different models on different hosts. Port and scheme are not included, because they
- * can change while the model stays the same. Prefixes add a suffix.
+ * can change while the model stays the same. Prefixes and input types add a suffix.
  */
 export async function openOpenAiCompatible(model: EmbeddingModel, signal: AbortSignal): Promise<Embedder> {
   const requests = new Requests(model);
@@ -102,12 +102,12 @@ class OpenAiCompatible implements Embedder {
   #requestParts = MAX_REQUEST_PARTS;
 
   constructor(
-    { url, model, prefixes = PLAIN_ENCODING.prefixes }: EmbeddingModel,
+    { url, model, prefixes = PLAIN_ENCODING.prefixes, inputTypes = NO_INPUT_TYPES }: EmbeddingModel,
     requests: Requests,
     dimensions: number,
   ) {
     const { hostname, pathname } = new URL(url);
-    const mark = getEncodingMark({ ...PLAIN_ENCODING, prefixes });
+    const mark = getEncodingMark({ ...PLAIN_ENCODING, prefixes, inputTypes });
     this.modelId = `openai:${model}@${hostname}${pathname.replace(/\/+$/, '')}:${dimensions}${mark}`;
     this.#prefixes = prefixes;
     this.dimensions = dimensions;
@@ -277,9 +277,11 @@ class ResponseTimeout extends EmbedderUnavailable {}
 /** Sends embedding requests to a model. The time of a request and the size of its response are limited. */
 class Requests {
   readonly #client: RemoteModelClient;
+  readonly #inputTypes: InputTypes;
 
   /** @throws EmbedderUnavailable if the API key cannot be a header value */
-  constructor(model: RemoteModel) {
+  constructor({ inputTypes = NO_INPUT_TYPES, ...model }: EmbeddingModel) {
+    this.#inputTypes = inputTypes;
     try {
       this.#client = new RemoteModelClient(model, PROTOCOL);
     } catch (error) {
@@ -295,9 +297,10 @@ class Requests {
    * @throws MemoryError UNAVAILABLE if the client is closed
    */
   async post(inputs: readonly string[], purpose: Purpose): Promise<Float32Array[]> {
+    const inputType = this.#inputTypes[purpose === 'query' ? 'query' : 'memory'];
     try {
       const response = await this.#client.post({
-        body: { input: inputs, encoding_format: 'float' },
+        body: { input: inputs, encoding_format: 'float', ...(inputType !== '' && { input_type: inputType }) },
         patience: PATIENCE[purpose],
         // The probe text is not confidential, so error messages of the server may be logged.
         secret: purpose !== 'opening',

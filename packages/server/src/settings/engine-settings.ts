@@ -15,6 +15,13 @@ export function engineSettings(settings: Settings): Pick<Settings, EngineSetting
  * model.
  */
 export function engineSettingsWithoutModel(settings: Settings): Pick<Settings, EngineSetting> {
-  const { embeddingQueryPrefix, embeddingPassagePrefix, embeddingPooling, ...others } = engineSettings(settings);
+  const {
+    embeddingQueryPrefix,
+    embeddingPassagePrefix,
+    embeddingPooling,
+    embeddingQueryInputType,
+    embeddingPassageInputType,
+    ...others
+  } = engineSettings(settings);
   return { ...others, embedder: 'none' };
 }

@@ -53,6 +53,8 @@ const REQUIRED: Readonly<Record<string, Environment>> = {
   embeddingQueryPrefix: { SERVICE_EMBEDDER: 'transformers:model' },
   embeddingPassagePrefix: { SERVICE_EMBEDDER: 'transformers:model' },
   embeddingPooling: { SERVICE_EMBEDDER: 'transformers:model' },
+  embeddingQueryInputType: { SERVICE_EMBEDDER: 'openai:model' },
+  embeddingPassageInputType: { SERVICE_EMBEDDER: 'openai:model' },
   llmUrl: { SERVICE_LLM_MODEL: 'model' },
   llmModel: { SERVICE_LLM_URL: 'http://a.example/v1' },
   databaseReadUrl: { SERVICE_DATABASE_URL: 'postgres://a.example/memories' },

@@ -174,6 +174,16 @@ describe('settings', () => {
       { SERVICE_EMBEDDING_POOLING: 'cls' },
       'SERVICE_EMBEDDING_POOLING needs an embedder transformers:MODEL, but --embedder is openai:e5',
     ],
+    [
+      ['--embedder', 'transformers:e5', '--embedding-query-input-type', 'query'],
+      {},
+      '--embedding-query-input-type needs an embedder openai:MODEL, but --embedder is transformers:e5',
+    ],
+    [
+      ['--embedder', 'openai:e5'],
+      { SERVICE_EMBEDDING_PASSAGE_INPUT_TYPE: 'search document' },
+      'SERVICE_EMBEDDING_PASSAGE_INPUT_TYPE must be at most 64 ASCII letters, digits, underscores, hyphens and dots',
+    ],
     [['--embedding-pooling', 'max'], {}, '--embedding-pooling must be one of mean, cls, last'],
     [
       ['--embedder', 'transformers:e5'],

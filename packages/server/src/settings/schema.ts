@@ -4,6 +4,8 @@ import { Type } from '@memoryd/contract/typebox';
 import {
   ENGINE_DEFAULTS,
   ENGINE_RANGES,
+  INPUT_TYPE_MUST,
+  isInputType,
   isPostgresAddress,
   MAX_PREFIX_LENGTH,
   POOLINGS,
@@ -65,6 +67,22 @@ function embeddingPrefix(texts: string, example: string) {
         'no prefix. By default, the prefix in the configuration of a local model, else none.',
       'x-must': `be a text of at most ${MAX_PREFIX_LENGTH} characters`,
     }),
+  );
+}
+
+/** Returns the schema of the field `input_type` in embedding requests. */
+function embeddingInputType(texts: string, examples: string) {
+  return Type.Optional(
+    Type.Refine(
+      Type.String({
+        'x-default-text': 'none',
+        description:
+          `Value of the field \`input_type\` in the requests of \`openai:MODEL\` for ${texts}, such as ${examples}; an empty ` +
+          'text omits the field.',
+        'x-must': INPUT_TYPE_MUST,
+      }),
+      isInputType,
+    ),
   );
 }
 
@@ -215,6 +233,8 @@ export const SettingsSchema = Type.Object(
         'x-must': `be one of ${POOLINGS.join(', ')}`,
       }),
     ),
+    embeddingQueryInputType: embeddingInputType('queries', '`query` or `search_query`'),
+    embeddingPassageInputType: embeddingInputType('memories', '`passage` or `search_document`'),
     llmUrl: Type.Refine(
       Type.String({
         default: '',
