@@ -63,7 +63,7 @@ export default defineConfig({
       project('faults', ['packages/server/faults/**/*.test.ts']),
       project('fuzz', ['packages/server/fuzz/**/*.test.ts']),
       project('browser', ['apps/*/tests/**/*.test.ts', 'packages/client/conformance/runtimes.test.ts']),
-      project('packages', ['docs/{commands,examples,packages}.test.ts', 'deploy/*.test.ts']),
+      project('packages', ['docs/{commands,examples,languages,packages}.test.ts', 'deploy/*.test.ts']),
     ],
   },
 });
