@@ -16,6 +16,7 @@ const SIGNALS: Readonly<Record<ScorePart['name'], Pick<ScorePart, 'label' | 'col
   words: { label: 'Words', color: '--signal-words' },
   meaning: { label: 'Meaning', color: '--signal-meaning' },
   tokens: { label: 'Words in context', color: '--signal-meaning' },
+  rerank: { label: 'Reranker', color: '--signal-meaning' },
   neighbor: { label: 'Neighbor', color: '--signal-near' },
   passage: { label: 'Passage', color: '--signal-around' },
   session: { label: 'Session', color: '--signal-session' },

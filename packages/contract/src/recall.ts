@@ -92,6 +92,9 @@ function perEvidence(range: string) {
     tokens: value(
       'Similarity between the contextual token embeddings of the memory and the query, above the usual level',
     ),
+    rerank: value(
+      'Probability from the reranker that the memory answers the query; the mean of the reranked memories for others, and 0 if the recall was not reranked',
+    ),
     neighbor: value(
       'Relevance of the memory before or the memory after in the same session, whichever is more relevant',
     ),
@@ -162,6 +165,12 @@ export const RecallResponse = Type.Object({
   truncated: Type.Optional(
     Type.Literal(true, {
       description: 'True if results were dropped to stay within the maximum response size. Otherwise absent.',
+    }),
+  ),
+  reranked: Type.Optional(
+    Type.Boolean({
+      description:
+        'Whether a reranker contributed to the scores. False if it failed or took too long, and for a recall of several users. Absent if the service has no reranker.',
     }),
   ),
 });

@@ -59,6 +59,12 @@ export const EmbedderState = Type.Enum(['ready', 'unavailable', 'off'], {
 });
 export type EmbedderState = Type.Static<typeof EmbedderState>;
 
+export const RerankerState = Type.Enum(['ready', 'unavailable'], {
+  description:
+    'Whether the last call of the reranker succeeded. If not, the order of results is that of a service without a reranker. Absent if the service has no reranker.',
+});
+export type RerankerState = Type.Static<typeof RerankerState>;
+
 export const LivenessResponse = Type.Object({
   status: Type.Literal('alive'),
   version: Type.String(),
@@ -83,6 +89,10 @@ export const HealthResponse = Type.Object({
     Type.String({
       description: 'Why semantic search is unavailable, and which setting to check. Absent if it is available.',
     }),
+  ),
+  reranker: Type.Optional(RerankerState),
+  reranker_problem: Type.Optional(
+    Type.String({ description: 'Why the reranker is unavailable, and which setting to check. Otherwise absent.' }),
   ),
 });
 export type HealthResponse = Type.Static<typeof HealthResponse>;

@@ -3,6 +3,7 @@ import { type QueryContext, rankOrdinals, readQueryIntent } from '@memoryd/searc
 import type { EmbeddingQueue } from './embedding-queue/embedding-queue.ts';
 import type { Clock } from './ports/runtime.ts';
 import type { Storage } from './ports/storage.ts';
+import type { Reranking } from './reranking.ts';
 
 /**
  * Maximum number of candidates that the word search and the vector search each add to the pool. A pool four times as
@@ -51,14 +52,15 @@ export async function find(parts: FindParts, request: FindRequest): Promise<Map<
 
 /** Returns the best memories for a query with their texts, as of `now`. Records the duration of each stage. */
 export async function findResults(
-  parts: FindParts,
+  { reranking, ...parts }: FindParts & { reranking?: Reranking },
   request: FindRequest,
   maxBytes: number,
   stages: Stages,
-): Promise<SearchResults & { now: number }> {
+): Promise<SearchResults & { now: number; reranked?: boolean }> {
   const searchRequest = await toSearchRequest(parts, request);
   stages.end('embed');
-  const found = await parts.storage.searchAndRank({ ...searchRequest, explain: request.explain, maxBytes });
+  const rankedRequest = { ...searchRequest, explain: request.explain, maxBytes };
+  const found = await (reranking ?? parts.storage).searchAndRank(rankedRequest);
   stages.endAs(found.stagesMs);
   return { ...found, now: searchRequest.now };
 }
@@ -95,12 +97,12 @@ function getTailSize(limit: number): number {
   return Math.max(0, Math.min(limit * CANDIDATES_PER_RESULT, limit + MAX_EXTRA_CANDIDATES) - POOL_SIZE);
 }
 
-type Stage = 'embed' | 'words' | 'vectors' | 'fuse' | 'read';
+type Stage = 'embed' | 'words' | 'vectors' | 'fuse' | 'rerank' | 'read';
 
 /** Durations of the stages of one recall. */
 export class Stages {
   readonly #startedAt = performance.now();
-  readonly #ms: Record<Stage, number> = { embed: 0, words: 0, vectors: 0, fuse: 0, read: 0 };
+  readonly #ms: Record<Stage, number> = { embed: 0, words: 0, vectors: 0, fuse: 0, rerank: 0, read: 0 };
   #at = this.#startedAt;
 
   /** Ends a stage that began when the previous stage ended. */
@@ -121,13 +123,14 @@ export class Stages {
 
   /** Returns the fields of the log event `query_completed`: total latency and latency of each stage, in ms. */
   facts(): Record<string, number> {
-    const { embed, words, vectors, fuse, read } = this.#ms;
+    const { embed, words, vectors, fuse, rerank, read } = this.#ms;
     return {
       latency_ms: roundToMicroseconds(performance.now() - this.#startedAt),
       embed_ms: roundToMicroseconds(embed),
       words_ms: roundToMicroseconds(words),
       vectors_ms: roundToMicroseconds(vectors),
       fuse_ms: roundToMicroseconds(fuse),
+      ...(rerank > 0 && { rerank_ms: roundToMicroseconds(rerank) }),
       read_ms: roundToMicroseconds(read),
     };
   }

@@ -21,4 +21,5 @@ export {
   type OpenEmbedder,
 } from './ports/embedder.ts';
 export type { Redactor } from './ports/redactor.ts';
+export { type Reranker, type RerankerOption, RerankerUnavailable } from './ports/reranker.ts';
 export { EMBEDDING_LIMITS } from './ports/storage-vectors.ts';

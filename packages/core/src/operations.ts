@@ -18,6 +18,7 @@ export { memoryApi } from './operations/memory-api.ts';
 export { assertKeepableNamespace, assertNamespace, getNamespaces, toScopedStats } from './operations/namespaces.ts';
 export { requireModelInUse } from './operations/only-model-in-use.ts';
 export { acceptRequest } from './operations/redact.ts';
+export { type RerankerHealth, Reranking } from './reranking.ts';
 export { isCorruption } from './sql/corruption.ts';
 export { setLinks } from './sql/import-links.ts';
 export { createSeal, systemClock, uuidV7 } from './system.ts';

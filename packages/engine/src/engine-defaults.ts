@@ -7,6 +7,7 @@ export { cannotOpen, getDatabaseName } from './database-name.ts';
 export const ENGINE_DEFAULTS = {
   embedder: 'minilm',
   embeddingUrl: 'https://api.openai.com/v1',
+  rerankForm: 'tei',
   consolidationIntervalSeconds: 3600,
   workingAgeSeconds: 3600,
   archiveDays: 30,
@@ -45,6 +46,13 @@ export const ENGINE_RANGES = {
 /** Ways to pool the states of a text's tokens into a vector: their mean, the first state (`cls`), or the last state. */
 export const POOLINGS = ['mean', 'cls', 'last'] as const satisfies EngineSettings['embeddingPooling'][];
 export type Pooling = (typeof POOLINGS)[number];
+
+/**
+ * Forms of requests to a reranker: `tei` of Text Embeddings Inference, and `cohere`, which Cohere, Jina, vLLM and
+ * llama.cpp share.
+ */
+export const RERANK_FORMS = ['tei', 'cohere'] as const satisfies EngineSettings['rerankForm'][];
+export type RerankForm = (typeof RERANK_FORMS)[number];
 
 /** Maximum length of a prefix, in UTF-16 units. Instructions of known models have about 100. */
 export const MAX_PREFIX_LENGTH = 256;
@@ -97,6 +105,10 @@ export const ENGINE_SETTING_NAMES = Object.keys({
   llmUrl: true,
   llmModel: true,
   llmApiKey: true,
+  rerankUrl: true,
+  rerankModel: true,
+  rerankApiKey: true,
+  rerankForm: true,
   redact: true,
   consolidationIntervalSeconds: true,
   workingAgeSeconds: true,

@@ -22,7 +22,7 @@ const OPTIONS = {
   telemetry: { report() {} },
 };
 
-it.each([{ embedder: 'other' }, { llmUrl: 'http://127.0.0.1:1/v1' }, { llmModel: 'qwen3' }])(
+it.each([{ embedder: 'other' }, { llmUrl: 'http://127.0.0.1:1/v1' }, { llmModel: 'qwen3' }, { rerankModel: 'm' }])(
   'openEngine rejects the options %j',
   async (options) => {
     await expect(openEngine({ ...OPTIONS, ...options })).rejects.toThrow(TypeError);
@@ -40,6 +40,7 @@ it.each([
   ['maxAnswerBytes', '1024'],
   ['redact', 'yes'],
   ['tokenStates', 'none'],
+  ['rerankForm', 'jina'],
   ['embeddingQueryPrefix', 7],
   ['embeddingPassagePrefix', 'p'.repeat(257)],
   ['embeddingPooling', 'max'],

@@ -1,6 +1,6 @@
 import type { MemoryApi, Scopable, Scope, StatsResponse } from '@memoryd/contract';
 import type { Telemetry } from '@memoryd/core';
-import type { EmbedderHealth } from '@memoryd/core/operations';
+import type { EmbedderHealth, RerankerHealth } from '@memoryd/core/operations';
 import type { Administration, Clock, IdSource, StorageCondition, StorageCopy } from '@memoryd/core/ports';
 import type { DatabaseState } from './database-health.ts';
 import type { DatabaseOptions } from './open-storage.ts';
@@ -59,6 +59,17 @@ export interface EngineSettings {
   llmModel?: string;
   /** API key for the server of the language model, if it requires one. */
   llmApiKey?: string;
+  /**
+   * Whole URL of a reranker's endpoint, such as `http://127.0.0.1:8080/rerank`. If absent or empty, recalls are not
+   * reranked.
+   */
+  rerankUrl?: string;
+  /** Name of the reranker at its server, if the server requires one. */
+  rerankModel?: string;
+  /** API key for the server of the reranker, if it requires one. */
+  rerankApiKey?: string;
+  /** Form of the requests to the reranker; see `RERANK_FORMS`. `tei` if absent. */
+  rerankForm?: 'tei' | 'cohere';
   /**
    * `on`: API keys, tokens, passwords and payment card numbers are removed from queries, and from texts of clients
    * before a text is stored, embedded or logged. `off` if absent.
@@ -140,6 +151,8 @@ export interface Engine extends Administration {
   recordBackup(): Promise<void>;
   /** Returns whether recall by vectors works at the moment, and the reason if not. */
   embedder(): EmbedderHealth;
+  /** Returns whether the last call of the reranker succeeded, and the reason if not. */
+  reranker(): RerankerHealth;
   /**
    * Completes accepted writes, writes buffered data and closes the database. Leaves a SQLite database as a single file
    * without a write-ahead log. Further calls return the same promise.

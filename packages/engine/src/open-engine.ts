@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { DEFAULTS, MemoryError, TIME_ZONE_MUST, withScope } from '@memoryd/contract';
 import type { Storage, Telemetry } from '@memoryd/core';
-import type { DecliningDistiller, OpenEmbedder } from '@memoryd/core/models';
+import type { DecliningDistiller, OpenEmbedder, Reranker } from '@memoryd/core/models';
 import type { Core } from '@memoryd/core/operations';
 import {
   AccessLog,
@@ -19,6 +19,7 @@ import {
   KeyRing,
   memoryApi,
   openEmbedderEarly,
+  Reranking,
   requireModelInUse,
   systemClock,
   toScopedStats,
@@ -41,6 +42,7 @@ import {
   isInputType,
   MAX_PREFIX_LENGTH,
   POOLINGS,
+  RERANK_FORMS,
 } from './engine-defaults.ts';
 import { DATABASE_OPTION_NAMES, type DatabaseOptions, openStorage, parseDatabase } from './open-storage.ts';
 import { knownFormats } from './redacting/known-formats.ts';
@@ -60,8 +62,8 @@ const DAY_MS = 24 * 60 * 60 * 1000;
  * @throws MemoryError UNAVAILABLE if the database cannot be used, a migration to the database is incomplete, or Node is
  * too old
  * @throws TypeError for an invalid or ambiguous database, an unknown option, a number out of range (ENGINE_RANGES), an
- * invalid value of another option, an unknown embedder, a setting that the embedder does not use, or only one of
- * `llmUrl` and `llmModel`
+ * invalid value of another option, an unknown embedder, a setting that the embedder does not use, only one of
+ * `llmUrl` and `llmModel`, or `rerankModel` without `rerankUrl`
  */
 export async function openEngine(
   database: string | (DatabaseOptions & Partial<EngineSettings>),
@@ -110,7 +112,7 @@ async function open(options: EngineOptions): Promise<Engine> {
   assertKnown(options);
   assertSettings(options);
   const parts = await openParts({ ...options, clock });
-  const { storage, health, embedding, events, keys } = parts;
+  const { storage, health, embedding, reranking, events, keys } = parts;
   const core = createCore({ ...options, clock }, parts);
   const schedule = new ConsolidationSchedule({
     storage,
@@ -124,6 +126,7 @@ async function open(options: EngineOptions): Promise<Engine> {
   if (core.consolidationIntervalMs > 0) schedule.start();
   async function close(): Promise<void> {
     events.close();
+    reranking?.close();
     const stopped = schedule.stop();
     await core.consolidator.stop();
     await stopped;
@@ -148,6 +151,7 @@ async function open(options: EngineOptions): Promise<Engine> {
     databaseCondition: () => storage.condition(),
     recordBackup: () => storage.recordBackup(clock.now()),
     embedder: () => embedding?.health ?? { state: 'off' },
+    reranker: () => reranking?.health ?? { state: 'off' },
     close() {
       closed ??= close();
       return closed;
@@ -162,6 +166,7 @@ interface OpenParts {
   lease: Lease;
   distiller: DecliningDistiller;
   embedding: EmbeddingQueue | undefined;
+  reranking: Reranking | undefined;
   events: EventLog;
   keys: KeyRing;
   /** See `Storage.secret`. */
@@ -174,6 +179,7 @@ async function openParts(options: OptionsWithClock): Promise<OpenParts> {
   const { telemetry, clock, ids = uuidV7 } = options;
   const openEmbedder = createEmbedder(options);
   const distiller = await createDistiller(options, clock);
+  const reranker = await createReranker(options);
   const early = openEmbedder && openEmbedderEarly(openEmbedder);
   const {
     storage: opened,
@@ -191,6 +197,7 @@ async function openParts(options: OptionsWithClock): Promise<OpenParts> {
   const storage = withHealth(health, opened);
   const opening = early && options.keepModel ? requireModelInUse(early.open, storage, clock) : early?.open;
   const embedding = opening && new EmbeddingQueue(opening, storage, telemetry);
+  const reranking = reranker && new Reranking(reranker, { storage, clock, telemetry });
   const events = new EventLog(clock, ids, { notices, ...getStreamLimits(options) });
   const keyRing = new KeyRing(keys, clock, { notices });
   async function begin(): Promise<string> {
@@ -206,12 +213,12 @@ async function openParts(options: OptionsWithClock): Promise<OpenParts> {
     await storage.close();
     throw error;
   });
-  return { storage, health, lease, distiller, embedding, events, keys: keyRing, secret };
+  return { storage, health, lease, distiller, embedding, reranking, events, keys: keyRing, secret };
 }
 
 function createCore(
   options: OptionsWithClock,
-  { storage, lease, distiller, embedding, events, secret }: OpenParts,
+  { storage, lease, distiller, embedding, reranking, events, secret }: OpenParts,
 ): Core {
   const { telemetry, clock, ids = uuidV7 } = options;
   const recalling = { storage, clock, ...(embedding && { embedding }) };
@@ -237,6 +244,7 @@ function createCore(
     events,
     seal: createSeal(secret),
     distiller,
+    ...(reranking && { reranking }),
     thesaurus: english,
     ...(options.redact === 'on' && { redactor: knownFormats }),
     consolidationIntervalMs: options.consolidationIntervalSeconds * 1000,
@@ -257,7 +265,7 @@ function assertKnown(options: EngineOptions): void {
  * types.
  */
 function assertSettings(options: EngineOptions): void {
-  const { redact = 'off', tokenStates = 'on' } = options;
+  const { redact = 'off', tokenStates = 'on', rerankForm = ENGINE_DEFAULTS.rerankForm } = options;
   const { namespace, user } = toQuotas(options);
   const { maxStreams: maxEventStreams, maxStreamsPerNamespace: maxEventStreamsPerNamespace } = getStreamLimits(options);
   const streams = { maxEventStreams, maxEventStreamsPerNamespace };
@@ -271,6 +279,7 @@ function assertSettings(options: EngineOptions): void {
   }
   if (!['on', 'off'].includes(redact)) throw new TypeError('redact must be on or off');
   if (!['on', 'off'].includes(tokenStates)) throw new TypeError('tokenStates must be on or off');
+  if (!RERANK_FORMS.includes(rerankForm)) throw new TypeError(`rerankForm must be one of ${RERANK_FORMS.join(', ')}`);
   getTimezone(options);
   assertEmbeddingSettings(options);
 }
@@ -378,4 +387,17 @@ async function createDistiller(
     telemetry,
     clock,
   });
+}
+
+/** Returns the configured reranker; undefined without one. */
+async function createReranker({
+  rerankUrl: url,
+  rerankModel: model,
+  rerankApiKey: apiKey,
+  rerankForm = ENGINE_DEFAULTS.rerankForm,
+}: EngineSettings): Promise<Reranker | undefined> {
+  if (!url && model) throw new TypeError('rerankModel requires rerankUrl');
+  if (!url) return undefined;
+  const { createHttpReranker } = await import('./reranking/http-reranker.ts');
+  return createHttpReranker({ url, ...(model && { model }), ...(apiKey && { apiKey }) }, rerankForm);
 }

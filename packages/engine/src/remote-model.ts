@@ -1,17 +1,20 @@
 import ky, { HTTPError, type KyInstance, TimeoutError } from 'ky';
 
-/** A remote model behind an OpenAI-compatible protocol. */
-export interface RemoteModel {
+/** A server of models, and its model if the server has several. */
+export interface RemoteServer {
   /** Base URL without the path of the protocol. A query string is preserved. */
   url: string;
-  model: string;
+  model?: string;
   /** Absent for servers that require no key. */
   apiKey?: string;
 }
 
+/** A remote model behind an OpenAI-compatible protocol. */
+export type RemoteModel = RemoteServer & { model: string };
+
 /** The protocol of a model: its path, and the nouns that error messages use for it. */
 export interface Protocol {
-  /** For example `/embeddings`. */
+  /** For example `/embeddings`; empty if the URL of the server is complete. */
   path: string;
   /** For example "the embedding server". */
   server: string;
@@ -62,7 +65,7 @@ const TOO_LONG_MESSAGE =
 
 /** Client of one remote model. The time of a request and the size of its response are limited. */
 export class RemoteModelClient {
-  readonly #model: RemoteModel;
+  readonly #model: RemoteServer;
   readonly #protocol: Protocol;
   readonly #endpoint: URL;
   readonly #client: KyInstance;
@@ -70,7 +73,7 @@ export class RemoteModelClient {
   #closed = false;
 
   /** @throws RemoteFailure for an API key that is not a valid header value */
-  constructor(model: RemoteModel, protocol: Protocol) {
+  constructor(model: RemoteServer, protocol: Protocol) {
     // Checked here, because the error of fetch would quote the key.
     if (model.apiKey && !/^[!-~]+$/.test(model.apiKey)) {
       throw new RemoteFailure('key', 'the API key must consist of printable ASCII characters without spaces');
@@ -96,7 +99,7 @@ export class RemoteModelClient {
   }
 
   /**
-   * Sends a request with the model and the fields of `body`. Returns the text of the response.
+   * Sends a request with the model, if any, and the fields of `body`. Returns the text of the response.
    *
    * @throws RemoteFailure
    */

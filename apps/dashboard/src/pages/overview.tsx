@@ -48,6 +48,9 @@ export function OverviewPage() {
       {health?.embedder_problem !== undefined && (
         <Notice kind="warning">Recall matches words only: {health.embedder_problem}</Notice>
       )}
+      {health?.reranker_problem !== undefined && (
+        <Notice kind="warning">Recall ranks without the reranker: {health.reranker_problem}</Notice>
+      )}
       {storedId !== undefined && (
         <Notice kind="good">
           <p>

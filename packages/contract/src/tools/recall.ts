@@ -25,7 +25,7 @@ export const recall = tool({
     const response = await api.recall({ ...args, ...(timezone !== undefined && { timezone }) });
     const results = firstThatFit(response.results);
     if (results.length === response.results.length) return response;
-    return { results, total: results.length, truncated: true };
+    return { ...response, results, total: results.length, truncated: true };
   },
   text({ results, truncated }, view) {
     if (results.length === 0) return 'No memory answers this. Other words, or fewer filters, may find one.';

@@ -6,6 +6,7 @@ import type { DecliningDistiller } from '../ports/distiller.ts';
 import type { Redactor } from '../ports/redactor.ts';
 import type { Clock, IdSource, Seal, Telemetry } from '../ports/runtime.ts';
 import type { Storage } from '../ports/storage.ts';
+import type { Reranking } from '../reranking.ts';
 import type { AccessLog } from './access-log.ts';
 
 /** The dependencies of the API functions, composed when an engine opens. */
@@ -24,6 +25,8 @@ export interface Core {
   distiller: DecliningDistiller;
   /** Absent if recall uses words only. */
   embedding?: EmbeddingQueue;
+  /** Absent if recalls are not reranked. */
+  reranking?: Reranking;
   thesaurus: Thesaurus;
   /** Absent if secrets are not redacted. */
   redactor?: Redactor;

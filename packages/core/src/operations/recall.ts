@@ -43,14 +43,16 @@ export async function recall(
     explain: request.explain,
     asked: toAsked(core, request),
   };
-  const { results: found, truncated, now } = await findResults(core, findRequest, core.maxAnswerBytes, stages);
-  if (request.track !== false) track(core, { namespace, keyId, of: findRequest.filter }, query, { found, now, stages });
+  const recalled = { ...(await findResults(core, findRequest, core.maxAnswerBytes, stages)), stages };
+  const { results: found, truncated, reranked } = recalled;
+  if (request.track !== false) track(core, { namespace, keyId, of: findRequest.filter }, query, recalled);
   const getExplanation = request.explain ? createExplainer(query) : undefined;
   const results = found.map((result) => toResult(result, getExplanation));
   return {
     results: request.highlight ? await addHighlights(results, createHighlighter(query, core.thesaurus)) : results,
     total: found.length,
     ...(truncated && { truncated }),
+    ...(reranked !== undefined && { reranked }),
   };
 }
 
@@ -112,8 +114,9 @@ function createExplainer(query: string): Explain {
 }
 
 interface Recalled {
-  found: readonly SearchResult[];
+  results: readonly SearchResult[];
   now: number;
+  reranked?: boolean;
   stages: Stages;
 }
 
@@ -122,9 +125,9 @@ function track(
   core: Core,
   { namespace, keyId, of }: { namespace: string; keyId: string | undefined; of: OwnerFilter },
   query: string,
-  { found, now, stages }: Recalled,
+  { results, now, reranked, stages }: Recalled,
 ): void {
-  const memories = found.map(({ memory }) => memory);
+  const memories = results.map(({ memory }) => memory);
   core.accesses.note(
     namespace,
     memories.map(({ ordinal }) => ordinal),
@@ -135,6 +138,13 @@ function track(
     level: 'info',
     component: 'retrieval',
     event: 'query_completed',
-    facts: { ...stages.facts(), results_count: found.length, namespace, key_id: keyId ?? null, query },
+    facts: {
+      ...stages.facts(),
+      results_count: results.length,
+      ...(reranked !== undefined && { reranked }),
+      namespace,
+      key_id: keyId ?? null,
+      query,
+    },
   });
 }

@@ -64,6 +64,7 @@ export function getEvidence(signals: Signals, intent: QueryIntent = {}, scale?: 
     evidence.age[row] = getAge(signals, row);
     evidence.retention[row] = Math.round((signals.retentions[row] as number) * RETENTION_STEPS) / RETENTION_STEPS;
   }
+  if (signals.reranks) evidence.rerank = getReranks(signals.reranks);
   addExpectedContext(evidence, own, isInConversation, signals.pool);
   if (intent.date?.isWholeQuery) return toDateEvidence(evidence, signals, intent.date, distilled);
   evidence.missing.fill(getMissing(signals, shares));
@@ -106,6 +107,13 @@ function toDateEvidence(
   }
   evidence.repeat = getRepeats(getSums(evidence), signals, distilled).map((repeat) => WEIGHTS.ofDateQuestion * repeat);
   return evidence;
+}
+
+/** Replaces unknown probabilities (NaN) by the mean of the known ones, so that a row loses nothing for being unknown. */
+function getReranks(reranks: Float64Array): Float64Array {
+  const known = reranks.filter((probability) => !Number.isNaN(probability));
+  const mean = known.reduce((sum, probability) => sum + probability, 0) / Math.max(1, known.length);
+  return reranks.map((probability) => (Number.isNaN(probability) ? mean : probability));
 }
 
 // An instruction applies to any question, a preference only to a question for advice; neither applies to a question

@@ -5,6 +5,7 @@ import { getWordMatches } from './bm25.ts';
 import { getEvidence } from './evidence.ts';
 import { type RankedRow, rank } from './rank.ts';
 import type { Evidence, QueryIntent } from './ranking.ts';
+import { getRerankCandidates, withReranks } from './rerank-candidates.ts';
 import type { EvidenceColumns } from './scores.ts';
 import { getScores } from './scores.ts';
 import type { Signals } from './signals.ts';
@@ -825,5 +826,60 @@ describe('growth of the store', () => {
     const [before] = rank(makeSignals(rows, [2, 40, 0], { memoryCount: 100 }), all);
     const [after] = rank(makeSignals(rows, [2, 40, 3], { memoryCount: 1000 }), all);
     expect(Math.abs((before as RankedRow).score - (after as RankedRow).score)).toBeLessThan(0.05);
+  });
+});
+
+describe('reranking', () => {
+  const getOrdinals = (ranked: RankedRow[]) => ranked.map(({ row }) => row + 1);
+
+  it('adds the probability of each memory to its sum, and the mean to memories that were not reranked', () => {
+    const signals = makeSignals(memories({}, {}, {}, {}), [40]);
+    const reranked = withReranks(
+      signals,
+      new Map([
+        [1, 0.9],
+        [3, 0.1],
+      ]),
+    );
+    const ranked = rank(reranked, all);
+    expect(ranked.map(({ row, evidence }) => [row + 1, evidence.rerank])).toEqual([
+      [1, 0.9],
+      [4, 0.5],
+      [2, 0.5],
+      [3, 0.1],
+    ]);
+    for (const { score, evidence } of ranked)
+      expect(score).toBeCloseTo(getScores(getColumns(evidence))[0] as number, 5);
+    expect(getOrdinals(rank(signals, all))).toEqual([4, 3, 2, 1]);
+  });
+
+  it('leaves every score as it is if no memory was reranked', () => {
+    const signals = makeSignals(memories({}, { cosine: 0.9 }), [40]);
+    expect(rank(withReranks(signals, new Map()), all)).toEqual(rank(signals, all));
+  });
+
+  it('keeps a superseded memory below its successor, whatever the reranker says', () => {
+    const signals = makeSignals(memories({ supersededBy: 1 }, {}), [40]);
+    const probabilities = new Map([
+      [1, 1],
+      [2, 0],
+    ]);
+    expect(getOrdinals(rank(withReranks(signals, probabilities), all))).toEqual([2, 1]);
+  });
+
+  it('selects the first memories of the pool, without those of the tail', () => {
+    const rows = memories({ cosine: 0.5 }, { cosine: 0.7 }, { cosine: 0.6 }, { cosine: 0.9 });
+    const signals = makeSignals(rows, [40], { pool: 3 });
+    expect(getRerankCandidates(signals, {}, 2)).toEqual([{ ordinal: 2 }, { ordinal: 3 }]);
+    expect(getRerankCandidates(signals, {}, 10).map(({ ordinal }) => ordinal)).toEqual([2, 3, 1]);
+  });
+
+  it('selects the turn before for each turn of a session', () => {
+    const rows = memories({ session: 0, cosine: 0.9 }, { session: 0, cosine: 0.8 }, { cosine: 0.1 });
+    expect(getRerankCandidates(makeSignals(rows, [40]), {}, 3)).toEqual([
+      { ordinal: 1 },
+      { ordinal: 2, previous: 1 },
+      { ordinal: 3 },
+    ]);
   });
 });

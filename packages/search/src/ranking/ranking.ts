@@ -57,6 +57,11 @@ export interface Evidence {
    */
   tokens: number;
   /**
+   * Probability from a reranker that the memory answers the query; the mean of the reranked memories if the memory was
+   * not reranked, 0 without a reranker.
+   */
+  rerank: number;
+  /**
    * Relevance of the better of the previous and the next memory in the same session. For a memory outside
    * conversations, the value expected of its own relevance: see `getExpectedContext`.
    */

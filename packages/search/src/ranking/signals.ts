@@ -69,6 +69,11 @@ export interface Signals extends QueryWordKinds {
    */
   nearnesses: Float32Array;
   /**
+   * For each candidate, the probability from a reranker that the memory answers the query, from 0 to 1; NaN if the
+   * memory was not reranked. Absent without a reranker.
+   */
+  reranks?: Float64Array;
+  /**
    * For each candidate, a number that is equal for equal texts. Texts that differ only in outer white space or Unicode
    * normalization may have the same number.
    */

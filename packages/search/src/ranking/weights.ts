@@ -9,6 +9,7 @@ export const WEIGHTS = {
     words: 1,
     meaning: 0.8,
     tokens: 0.65,
+    rerank: 1,
     neighbor: 0.2,
     passage: 0.5,
     session: 0.5,

@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { EmbedderHealth, Engine } from '@memoryd/engine';
-import { engineSettings } from '../settings/engine-settings.ts';
+import type { Engine } from '@memoryd/engine';
+import { engineSettings, engineSettingsWithoutModel } from '../settings/engine-settings.ts';
 import { getVariable } from '../settings/names.ts';
 import type { Settings } from '../settings/read.ts';
 import type { Finding } from './finding.ts';
@@ -11,44 +11,55 @@ import type { Finding } from './finding.ts';
 const TIMEOUT_MS = 30_000;
 const POLL_INTERVAL_MS = 100;
 
+const SAMPLE = 'Ada is allergic to peanuts';
+
+/** Maximum recalls that wait for a reranker. The first call of a server is often late. */
+const MAX_RERANKS = 3;
+
 /**
- * Checks that the embedder of the settings can embed a text, and that the language model server responds and accepts
- * the API key. Stored memories are not sent.
+ * Checks that the embedder of the settings can embed a text, that the language model server responds and accepts the
+ * API key, and that the reranker scores a text. Stored memories are not sent.
  */
 export async function checkModels(settings: Settings): Promise<Finding[]> {
   const distiller = settings.llmUrl === '' ? [] : [await checkDistiller(settings)];
-  return [await checkEmbedder(settings), ...distiller];
+  const reranker = settings.rerankUrl === '' ? [] : [await checkReranker(settings)];
+  return [await checkEmbedder(settings), ...distiller, ...reranker];
 }
 
 async function checkEmbedder(settings: Settings): Promise<Finding> {
   const { embedder } = settings;
   if (embedder === 'none') return { check: 'model', state: 'ok', found: 'no embedder: recall uses words only' };
-  const folder = await mkdtemp(join(tmpdir(), 'memoryd-doctor-'));
-  try {
-    const health = await checkHealth(settings, join(folder, 'memory.db'));
-    if (health.state === 'ready') return { check: 'model', state: 'ok', found: `${embedder} works` };
-    const advice = `check ${getVariable(health.option ?? 'embedder')}; recall uses words only meanwhile`;
-    return { check: 'model', state: 'problem', found: `${embedder}: ${health.problem}`, advice };
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  const health = await withSampleEngine(engineSettings(settings), async (engine) => {
+    await waitUntilOpen(engine);
+    await engine.namespace('doctor').store({ content: SAMPLE });
+    return engine.embedder();
+  });
+  if (health.state === 'ready') return { check: 'model', state: 'ok', found: `${embedder} works` };
+  const advice = `check ${getVariable(health.option ?? 'embedder')}; recall uses words only meanwhile`;
+  return { check: 'model', state: 'problem', found: `${embedder}: ${health.problem}`, advice };
 }
 
-/** Embeds a sample text with an engine on a temporary database, and returns the health of the embedder. */
-async function checkHealth(settings: Settings, dbPath: string): Promise<EmbedderHealth> {
+/** Runs a check with an engine on a temporary database. */
+async function withSampleEngine<T>(
+  settings: ReturnType<typeof engineSettings>,
+  check: (engine: Engine) => Promise<T>,
+): Promise<T> {
   const { openEngine } = await import('@memoryd/engine');
-  const engine = await openEngine({
-    ...engineSettings(settings),
-    dbPath,
-    consolidationIntervalSeconds: 0,
-    telemetry: { report: () => {} },
-  });
+  const folder = await mkdtemp(join(tmpdir(), 'memoryd-doctor-'));
   try {
-    await waitUntilOpen(engine);
-    await engine.namespace('doctor').store({ content: 'Ada is allergic to peanuts' });
-    return engine.embedder();
+    const engine = await openEngine({
+      ...settings,
+      dbPath: join(folder, 'memory.db'),
+      consolidationIntervalSeconds: 0,
+      telemetry: { report: () => {} },
+    });
+    try {
+      return await check(engine);
+    } finally {
+      await engine.close();
+    }
   } finally {
-    await engine.close();
+    await rm(folder, { recursive: true, force: true });
   }
 }
 
@@ -76,4 +87,19 @@ async function checkDistiller({ llmUrl, llmModel, llmApiKey }: Settings): Promis
     const advice = `check ${getVariable('llmUrl')}; distillation quotes sentences meanwhile`;
     return { check: 'model', state: 'problem', found: `${model} does not respond`, advice };
   }
+}
+
+async function checkReranker(settings: Settings): Promise<Finding> {
+  const model = `the reranker at ${settings.rerankUrl}`;
+  return withSampleEngine(engineSettingsWithoutModel(settings), async (engine) => {
+    const memories = engine.namespace('doctor');
+    await memories.store({ content: SAMPLE });
+    for (let i = 0; i < MAX_RERANKS; i += 1) {
+      const { reranked } = await memories.recall({ query: 'What is Ada allergic to?' });
+      if (reranked) return { check: 'model', state: 'ok', found: `${model} works` };
+    }
+    const { problem, option = 'rerankUrl' } = engine.reranker();
+    const advice = `check ${getVariable(option)}; recall ranks without it meanwhile`;
+    return { check: 'model', state: 'problem', found: `${model}: ${problem}`, advice };
+  });
 }

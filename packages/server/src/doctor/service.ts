@@ -10,7 +10,7 @@ const TIMEOUT_MS = 5000;
 /** Checks that a running service responds, is healthy, and accepts the API key. */
 export async function checkService(client: MemoryClient, url: string): Promise<Finding[]> {
   try {
-    const { status, reason, version, embedder, embedder_problem } = await client.health({ timeoutMs: TIMEOUT_MS });
+    const { status, reason, version, ...models } = await client.health({ timeoutMs: TIMEOUT_MS });
     const health: Finding =
       status === 'healthy'
         ? { check: 'service', state: 'ok', found: `memoryd ${version} at ${url} is healthy` }
@@ -20,10 +20,13 @@ export async function checkService(client: MemoryClient, url: string): Promise<F
             found: `${url} is unhealthy: ${reason}`,
             advice: 'check the log of the service',
           };
-    const model: Finding[] =
-      embedder === 'unavailable'
-        ? [{ check: 'model', state: 'warning', found: `${embedder_problem}`, advice: 'check the log of the service' }]
-        : [];
+    const problems = [
+      models.embedder === 'unavailable' && models.embedder_problem,
+      models.reranker === 'unavailable' && models.reranker_problem,
+    ];
+    const model = problems.filter(Boolean).map((found): Finding => {
+      return { check: 'model', state: 'warning', found: `${found}`, advice: 'check the log of the service' };
+    });
     return [health, ...compareVersions(version), ...model, await checkAccess(client)];
   } catch (error) {
     return [{ check: 'service', state: 'problem', found: getMessage(error), advice: NO_RESPONSE_ADVICE }];

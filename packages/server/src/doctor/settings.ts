@@ -26,8 +26,11 @@ export function checkSettings(flags: Flags, env: Environment): { settings?: Sett
 }
 
 /** Warns if other users may read a settings file while keys are set. */
-function checkPermissions(path: string | undefined, { apiKey, embeddingApiKey, llmApiKey }: Settings): Finding[] {
-  const holdsKeys = [apiKey, embeddingApiKey, llmApiKey].some(Boolean);
+function checkPermissions(
+  path: string | undefined,
+  { apiKey, embeddingApiKey, llmApiKey, rerankApiKey }: Settings,
+): Finding[] {
+  const holdsKeys = [apiKey, embeddingApiKey, llmApiKey, rerankApiKey].some(Boolean);
   if (path === undefined || !holdsKeys || process.platform === 'win32') return [];
   if ((statSync(path).mode & 0o077) === 0) return [];
   const found = `other users of the machine may read ${path}, and keys are set`;

@@ -1,5 +1,5 @@
 import type { EmbedderState, StatsResponse } from '@memoryd/contract';
-import type { FairQueue, StorageCondition } from '@memoryd/engine';
+import type { FairQueue, RerankerHealth, StorageCondition } from '@memoryd/engine';
 import { Gauge } from 'prom-client';
 import type { Settings } from '../settings/read.ts';
 import { VERSION } from '../version.ts';
@@ -12,6 +12,7 @@ export interface Readings {
   /** Number of working memories of the namespace that has the most. */
   fullestWorkingCount: number;
   embedder: EmbedderState;
+  reranker: RerankerHealth['state'];
   isHealthy: boolean;
   condition: StorageCondition;
   settings: Pick<Settings, 'workingMax' | 'consolidationIntervalSeconds' | 'dbSizeAlertMb'>;
@@ -114,7 +115,7 @@ const FURTHER_GAUGES = [
   ],
 ] as const satisfies GaugeDefinition<Readings>[];
 
-const EMBEDDER_STATES = ['ready', 'unavailable', 'off'] as const satisfies EmbedderState[];
+const MODEL_STATES = ['ready', 'unavailable', 'off'] as const satisfies EmbedderState[];
 
 type GaugeDefinition<Source> = [name: string, help: string, read: (source: Source) => number];
 
@@ -132,7 +133,7 @@ export function createGauges(registers: Registers): (readings: Readings) => void
     const gauge = new Gauge({ name, help, registers });
     return (readings: Readings) => gauge.set(read(readings));
   });
-  const setters = [...statsSetters, ...otherSetters, createEmbedderGauge(registers), createHeavyWorkGauges(registers)];
+  const setters = [...statsSetters, ...otherSetters, createModelGauges(registers), createHeavyWorkGauges(registers)];
   new Gauge({ name: 'service_build_info', help: 'Always 1.', labelNames: ['version'], registers }).set(
     { version: VERSION },
     1,
@@ -142,15 +143,18 @@ export function createGauges(registers: Registers): (readings: Readings) => void
   };
 }
 
-function createEmbedderGauge(registers: Registers): (readings: Readings) => void {
-  const gauge = new Gauge({
-    name: 'service_embedder_state',
-    help: 'State of the embedder, which recall by meaning needs: 1 for the current state (ready, unavailable or off), 0 for the others.',
-    labelNames: ['state'],
-    registers,
-  });
-  return ({ embedder }) => {
-    for (const state of EMBEDDER_STATES) gauge.set({ state }, state === embedder ? 1 : 0);
+function createModelGauges(registers: Registers): (readings: Readings) => void {
+  const gauge = (name: string, model: string) => {
+    const help = `State of the ${model}: 1 for the current state (ready, unavailable or off), 0 for the others.`;
+    return new Gauge({ name, help, labelNames: ['state'], registers });
+  };
+  const embedders = gauge('service_embedder_state', 'embedder, which recall by meaning needs');
+  const rerankers = gauge('service_reranker_state', 'reranker after its last call');
+  return ({ embedder, reranker }) => {
+    for (const state of MODEL_STATES) {
+      embedders.set({ state }, state === embedder ? 1 : 0);
+      rerankers.set({ state }, state === reranker ? 1 : 0);
+    }
   };
 }
 

@@ -18,6 +18,7 @@ const READINGS: Readings = {
   stats: STATS,
   fullestWorkingCount: 1,
   embedder: 'unavailable',
+  reranker: 'off',
   isHealthy: true,
   condition: { diskFreeBytes: 7e9, diskSizeBytes: 9e9, backedUpAt: 1_700_000_000_000 },
   settings: { workingMax: 10_000, consolidationIntervalSeconds: 3600, dbSizeAlertMb: 5000 },

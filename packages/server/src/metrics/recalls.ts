@@ -8,7 +8,7 @@ const WINDOW_SECONDS = 300;
 const WINDOW_STEPS = 5;
 const QUANTILES = [0.5, 0.99];
 
-const STAGES = ['embed', 'words', 'vectors', 'fuse', 'read'];
+const STAGES = ['embed', 'words', 'vectors', 'fuse', 'rerank', 'read'];
 
 /** Registers metrics of the latency of recalls and of their stages, updated from `query_completed` events. */
 export function recallMetrics(registers: Registers) {

@@ -57,6 +57,7 @@ const REQUIRED: Readonly<Record<string, Environment>> = {
   embeddingPassageInputType: { SERVICE_EMBEDDER: 'openai:model' },
   llmUrl: { SERVICE_LLM_MODEL: 'model' },
   llmModel: { SERVICE_LLM_URL: 'http://a.example/v1' },
+  rerankModel: { SERVICE_RERANK_URL: 'http://a.example/rerank' },
   databaseReadUrl: { SERVICE_DATABASE_URL: 'postgres://a.example/memories' },
   databaseConnections: { SERVICE_DATABASE_URL: 'postgres://a.example/memories' },
 };

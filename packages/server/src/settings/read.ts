@@ -101,6 +101,7 @@ function withDatabase({ dbPath, databaseUrl, databaseReadUrl, databaseConnection
 const REQUIRED_PAIRS = [
   ['llmUrl', 'llmModel'],
   ['llmModel', 'llmUrl'],
+  ['rerankModel', 'rerankUrl'],
   ['databaseReadUrl', 'databaseUrl'],
 ] as const satisfies [SettingKey, SettingKey][];
 

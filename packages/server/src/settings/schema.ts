@@ -9,6 +9,7 @@ import {
   isPostgresAddress,
   MAX_PREFIX_LENGTH,
   POOLINGS,
+  RERANK_FORMS,
 } from '@memoryd/engine/defaults';
 import envPaths from 'env-paths';
 
@@ -260,6 +261,40 @@ export const SettingsSchema = Type.Object(
         pattern: '^[!-~]*$',
         'x-default-text': 'none',
         description: "API key for the language model's server. Other users of the machine may read a flag.",
+        'x-must': 'be ASCII letters, digits and punctuation characters without spaces',
+      }),
+    ),
+    rerankUrl: Type.Refine(
+      Type.String({
+        default: '',
+        'x-default-text': 'none',
+        description:
+          'Whole address of the endpoint of a reranker, whose scores become part of the ranking. It receives queries and ' +
+          'texts of memories. If it fails or takes more than 300 ms, results are those without a reranker.',
+        'x-must': 'be an http or https address such as http://127.0.0.1:8080/rerank, without a user name or password',
+      }),
+      (text) => text === '' || isPlainHttpUrl(text),
+    ),
+    rerankForm: Type.Enum([...RERANK_FORMS], {
+      default: ENGINE_DEFAULTS.rerankForm,
+      description:
+        'Form of the requests to the reranker: `tei` for Text Embeddings Inference, `cohere` for Cohere, Jina, vLLM and ' +
+        'llama.cpp.',
+      'x-must': `be one of ${RERANK_FORMS.join(', ')}`,
+    }),
+    rerankModel: Type.String({
+      pattern: '^(\\S(.*\\S)?)?$',
+      maxLength: 256,
+      default: '',
+      'x-default-text': 'none',
+      description: 'Name of the reranker at its server, if the server has several; requires `--rerank-url`.',
+      'x-must': 'be the name of a model, of at most 256 characters, without spaces at either end',
+    }),
+    rerankApiKey: Type.Optional(
+      Type.String({
+        pattern: '^[!-~]*$',
+        'x-default-text': 'none',
+        description: "API key for the reranker's server. Other users of the machine may read a flag.",
         'x-must': 'be ASCII letters, digits and punctuation characters without spaces',
       }),
     ),

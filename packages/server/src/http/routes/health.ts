@@ -1,5 +1,5 @@
 import { DEFAULTS, HealthResponse, LivenessResponse, type TierCounts } from '@memoryd/contract';
-import type { Engine, EngineState, Telemetry } from '@memoryd/engine';
+import type { EmbedderHealth, Engine, EngineState, RerankerHealth, Telemetry } from '@memoryd/engine';
 import type { FastifyRequest } from 'fastify';
 import { getBinding } from '../../caller.ts';
 import { getVariable } from '../../settings/names.ts';
@@ -63,6 +63,7 @@ export const health: Route = (app, { engine, getApi, telemetry }) => {
         ...pickCounts(stats ?? NOTHING_READ),
         uptime_seconds: uptimeSeconds(),
         ...getEmbedderFields(engine),
+        ...getRerankerFields(engine),
       };
     });
   }
@@ -108,7 +109,19 @@ function createHealthReporter(telemetry: Telemetry): (reason: string | undefined
 }
 
 function getEmbedderFields(engine: Engine): Pick<HealthResponse, 'embedder' | 'embedder_problem'> {
-  const { state, problem, option } = engine.embedder();
-  const hint = option ? `; check ${getVariable(option)}` : '';
-  return { embedder: state, ...(problem !== undefined && { embedder_problem: problem + hint }) };
+  const { state, ...failure } = engine.embedder();
+  const problem = describeProblem(failure);
+  return { embedder: state, ...(problem !== undefined && { embedder_problem: problem }) };
+}
+
+function getRerankerFields(engine: Engine): Pick<HealthResponse, 'reranker' | 'reranker_problem'> {
+  const { state, ...failure } = engine.reranker();
+  if (state === 'off') return {};
+  const problem = describeProblem(failure);
+  return { reranker: state, ...(problem !== undefined && { reranker_problem: problem }) };
+}
+
+/** Returns the problem of a model with the setting to check. */
+function describeProblem({ problem, option }: Omit<EmbedderHealth | RerankerHealth, 'state'>): string | undefined {
+  return option ? `${problem}; check ${getVariable(option)}` : problem;
 }

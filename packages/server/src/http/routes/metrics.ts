@@ -50,6 +50,7 @@ async function getReadings(app: App, { engine, settings }: RouteContext): Promis
     condition,
     fullestWorkingCount: namespaces.reduce((maximum, { working_count }) => Math.max(maximum, working_count), 0),
     embedder: engine.embedder().state,
+    reranker: engine.reranker().state,
     settings,
     load: {
       pendingRequests: app.pendingRequests().length,
