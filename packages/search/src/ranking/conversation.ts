@@ -179,14 +179,18 @@ function isFound({ found }: Signals, row = NO_ROW): boolean {
 }
 
 /**
- * Returns the combined match of the pool rows of each session, by session number. Sessions that only the tail contains
- * are left out.
+ * Returns the combined match of the pool rows of each conversation, by session number. Sessions that only the tail
+ * contains are left out.
  */
-export function getSessionPassages(matches: Matches, { pool, sessions }: Signals): Map<number, Passage> {
+export function getSessionPassages(
+  matches: Matches,
+  { pool, sessions }: Signals,
+  isInConversation: Uint8Array,
+): Map<number, Passage> {
   const passages = new Map<number, Passage>();
   for (let row = 0; row < pool; row += 1) {
     const session = sessions[row] as number;
-    if (session === NO_SESSION) continue;
+    if (session === NO_SESSION || !isInConversation[row]) continue;
     let passage = passages.get(session);
     if (!passage) passages.set(session, (passage = new Passage(matches)));
     passage.add(row);

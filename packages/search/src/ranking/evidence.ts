@@ -40,7 +40,7 @@ export function getEvidence(signals: Signals, intent: QueryIntent = {}, scale?: 
   );
   const matches = getMatches(signals, { shares, factors, meanings, date: intent.date }, isInConversation);
   const own = getRelevances(matches);
-  const sessions = getSessionPassages(matches, signals);
+  const sessions = getSessionPassages(matches, signals, isInConversation);
   const wishes = getRelevantMarks(intent);
   const distilled = getDistilledRows(signals);
   const rarity = getRarity(signals, wishes, distilled);
@@ -53,8 +53,8 @@ export function getEvidence(signals: Signals, intent: QueryIntent = {}, scale?: 
     evidence.tokens[row] = factors.tokens * getTokens(signals.nearnesses[row]);
     evidence.neighbor[row] = isInConversation[row] ? getBetterNeighbor(signals, own, row) : relevance;
     evidence.passage[row] = isInConversation[row] ? getPassageRelevance(passages, signals, row) : relevance;
-    const session = isInConversation[row] ? sessions.get(signals.sessions[row] as number) : undefined;
-    evidence.session[row] = session?.relevanceWith(row) ?? (evidence.passage[row] as number);
+    evidence.session[row] =
+      sessions.get(signals.sessions[row] as number)?.relevanceWith(row) ?? (evidence.passage[row] as number);
     evidence.reply[row] = isInConversation[row] ? getReply(signals, own, row) : 0;
     evidence.date[row] = intent.date ? getMentionMatch(intent.date, signals.createdAts[row] as number) : 0;
     evidence.wish[row] = hasMark(signals, row, wishes) ? rarity * relevance : 0;
