@@ -170,7 +170,7 @@ export const RecallResponse = Type.Object({
   reranked: Type.Optional(
     Type.Boolean({
       description:
-        'Whether a reranker contributed to the scores. False if it failed or took too long, and for a recall of several users. Absent if the service has no reranker.',
+        'Whether a reranker contributed to the scores. False if it failed or took too long, if nothing was found, and for a recall of several users. Absent if the service has no reranker.',
     }),
   ),
 });

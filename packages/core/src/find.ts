@@ -52,7 +52,7 @@ export async function find(parts: FindParts, request: FindRequest): Promise<Map<
 
 /** Returns the best memories for a query with their texts, as of `now`. Records the duration of each stage. */
 export async function findResults(
-  { reranking, ...parts }: FindParts & { reranking?: Reranking },
+  parts: FindParts & { reranking?: Reranking },
   request: FindRequest,
   maxBytes: number,
   stages: Stages,
@@ -60,7 +60,7 @@ export async function findResults(
   const searchRequest = await toSearchRequest(parts, request);
   stages.end('embed');
   const rankedRequest = { ...searchRequest, explain: request.explain, maxBytes };
-  const found = await (reranking ?? parts.storage).searchAndRank(rankedRequest);
+  const found = await (parts.reranking ?? parts.storage).searchAndRank(rankedRequest);
   stages.endAs(found.stagesMs);
   return { ...found, now: searchRequest.now };
 }
