@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { waitForEmbeddings } from './embedding-wait.ts';
@@ -14,9 +15,9 @@ it('waitForEmbeddings waits for a model that opens after the start of the server
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const opening = new AbortController();
   const embeddings = createServer(async (request, response) => {
-    request.resume();
+    const { input } = (await json(request)) as { input: string[] };
     if (!opening.signal.aborted) await once(opening.signal, 'abort');
-    const data = [{ index: 0, embedding: [0.6, 0.8] }];
+    const data = input.map((_, index) => ({ index, embedding: [0.6, 0.8] }));
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ data }));
   });
   embeddings.listen(0, '127.0.0.1');

@@ -154,7 +154,7 @@ describe('an embedder with the OpenAI embeddings protocol', () => {
     remote.fault = undefined;
     await untilReady(client);
     await client.embedded();
-    expect((await client.recalled('vessel timetable'))[0]).toBe(later);
+    expect((await client.recalled('the vessel timetable.'))[0]).toBe(later);
     await expectCleanEnd(client.server);
   });
 });

@@ -10,6 +10,8 @@ describe('toUsualCosine', () => {
     expect(toUsualCosine(0.7, scale)).toBeCloseTo(unrelated, 10);
     expect(toUsualCosine(0.9, scale)).toBeCloseTo(related, 10);
     expect(toUsualCosine(0.8, scale)).toBeCloseTo((unrelated + related) / 2, 10);
+    expect(toUsualCosine(0.95, scale)).toBeCloseTo((1 + related) / 2, 10);
+    expect(toUsualCosine(1, scale)).toBe(1);
   });
 
   it('keeps cosines without a scale, and unknown cosines', () => {

@@ -48,11 +48,13 @@ export function getCosineScale(scales: CosineScales, query: string): CosineScale
 
 /**
  * Converts the cosine of a model to the cosine that the bundled model would have, to which the weights of ranking and
- * the thresholds of consolidation are fitted: the linear function that maps the means of the model to those of the
- * bundled model. Returns the cosine itself without a scale. NaN, for an unknown cosine, stays NaN.
+ * the thresholds of consolidation are fitted. The function is linear up to the mean of paraphrases, and maps both means
+ * of the model to those of the bundled model; above, it is linear up to 1, so that equal texts have 1 with any model.
+ * Returns the cosine itself without a scale. NaN, for an unknown cosine, stays NaN.
  */
 export function toUsualCosine(cosine: number, scale: CosineScale | undefined): number {
   if (!scale) return cosine;
   const { unrelated, related } = WEIGHTS.cosines;
+  if (cosine > scale.related) return 1 - ((1 - cosine) * (1 - related)) / (1 - scale.related);
   return unrelated + ((cosine - scale.unrelated) * (related - unrelated)) / (scale.related - scale.unrelated);
 }

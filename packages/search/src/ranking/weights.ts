@@ -24,7 +24,7 @@ export const WEIGHTS = {
     question: -0.15,
     brevity: -0.1,
     length: -0.15,
-    age: -0.08,
+    age: -0.09,
     repeat: -1,
     /** Chosen, not measured: small enough to order only nearly equal results (at most .026 of a score). */
     retention: 0.07,

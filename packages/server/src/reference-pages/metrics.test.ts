@@ -21,6 +21,7 @@ it('every metric has its unit in its name, except counts', () => {
     'service_connections_idle',
     'service_http_requests_under_way',
     'service_embedder_state',
+    'service_reranker_state',
     'service_heavy_requests_running',
     'service_heavy_requests_waiting',
     'service_build_info',
