@@ -16,12 +16,12 @@ export interface RerankCandidate {
  */
 export function getRerankCandidates(
   signals: Signals,
-  { intent }: Pick<Ranking, 'intent'>,
+  { intent, scale }: Pick<Ranking, 'intent' | 'scale'>,
   max: number,
 ): RerankCandidate[] {
   const { pool, candidateCount, ordinals, previous } = signals;
   const isInConversation = getConversationRows(signals);
-  return rank(signals, { limit: candidateCount, intent })
+  return rank(signals, { limit: candidateCount, intent, scale })
     .filter(({ row }) => row < pool)
     .slice(0, max)
     .map(({ row }) => {
