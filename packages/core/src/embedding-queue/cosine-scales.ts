@@ -1,13 +1,18 @@
-import type { CosineScale, CosineScales, ScriptGroup } from '@memoryd/search';
+import { type CosineScale, type CosineScales, type ScriptGroup, WEIGHTS } from '@memoryd/search';
 import type { Embedder } from '../ports/embedder.ts';
 import { SCALE_SENTENCES } from './scale-sentences.ts';
 
-/** Minimum distance of the two cosines of a scale. Below it, a model cannot tell paraphrases from unlike sentences. */
-const MIN_RANGE = 0.05;
+/**
+ * Minimum distance of the two means, in standard deviations of the cosines of unlike sentences, in a script that a model
+ * knows. Multilingual-e5-small has 5.6 to 8 in each script; the English e5-small-v2 and bge-small-en-v1.5 have 7 and 9.7
+ * in English, and .5 to 3.3 in the other scripts.
+ */
+const MIN_DEVIATIONS = 4.5;
 
 /**
  * Measures the ranges of a model's cosines: in each group of scripts, the mean cosine of unlike sentences and that of
- * paraphrases, each between a query and a memory. Leaves out a group in which the model cannot tell them apart.
+ * paraphrases, each between a query and a memory. Leaves out a group for which the model has no vectors. In a group that
+ * the model does not know, differences of cosines keep their size, since stretching them would stretch noise.
  *
  * @throws what the model throws
  */
@@ -32,8 +37,11 @@ async function measureScale(
   );
   const unrelated = getMean(unlike);
   const related = getMean(queries.map((query, i) => dot(query, memories[pairs.length + i])));
-  // Not a number if the model has no vectors.
-  return related - unrelated >= MIN_RANGE ? { unrelated, related } : undefined;
+  if (Number.isNaN(unrelated) || Number.isNaN(related)) return undefined;
+  const deviation = Math.sqrt(getMean(unlike.map((cosine) => cosine && (cosine - unrelated) ** 2)));
+  if (related - unrelated >= MIN_DEVIATIONS * deviation) return { unrelated, related };
+  const usual = WEIGHTS.cosines;
+  return { unrelated, related: unrelated + usual.related - usual.unrelated };
 }
 
 /** Returns the first vector of each text; undefined for a text without one. */

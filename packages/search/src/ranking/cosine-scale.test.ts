@@ -27,7 +27,7 @@ describe('getCosineScale', () => {
     expect(getCosineScale(scales, 'where does she live?')).toBe(scales.latin);
   });
 
-  it('returns a range that makes each cosine unknown if the model does not know the script of the query', () => {
+  it('returns a range that makes each cosine unknown if the model has no vectors in the script of the query', () => {
     expect(toUsualCosine(0.8, getCosineScale(scales, 'где она живёт?'))).toBeNaN();
   });
 });

@@ -19,7 +19,7 @@ const SCRIPTS = {
 /** A group of scripts within which a model's cosines have one range. A model that knows one often knows no other. */
 export type ScriptGroup = keyof typeof SCRIPTS | 'latin';
 
-/** The range of a model in each group of scripts. A group is absent if the model cannot tell its sentences apart. */
+/** The range of a model in each group of scripts. A group is absent if the model has no vectors for it. */
 export type CosineScales = Partial<Record<ScriptGroup, CosineScale>>;
 
 /** Returns the group of most letters of a text; `latin` for a text without letters of the other groups. */
@@ -41,7 +41,7 @@ const LETTERS_PER_HAN = 3;
 
 const UNKNOWN: CosineScale = { unrelated: Number.NaN, related: Number.NaN };
 
-/** Returns the range for a query; one that makes each cosine unknown if the model does not know the query's script. */
+/** Returns the range for a query; one that makes each cosine unknown if the model has no vectors in its script. */
 export function getCosineScale(scales: CosineScales, query: string): CosineScale {
   return scales[getScriptGroup(query)] ?? UNKNOWN;
 }
