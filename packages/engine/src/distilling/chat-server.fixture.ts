@@ -1,6 +1,6 @@
-import { once } from 'node:events';
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { startLocalServer } from '../local-server.fixture.ts';
 
 interface Memory {
   id: string;
@@ -45,11 +45,10 @@ export interface ChatServer {
  * of each memory as a fact.
  */
 export async function startChatServer(): Promise<ChatServer> {
-  const http = createServer(async (request, response) => {
-    let text = '';
-    for await (const chunk of request.setEncoding('utf8')) text += chunk;
+  const { origin, close } = await startLocalServer(async (request, response) => {
+    const sent = await text(request);
     if (request.method !== 'POST' || request.url !== '/v1/chat/completions') return refuse(response, 404, 'no page');
-    const body: ChatRequest['body'] = JSON.parse(text);
+    const body: ChatRequest['body'] = JSON.parse(sent);
     const [system, user] = body.messages;
     const { memories } = JSON.parse(user?.content ?? '{}');
     server.requests.push({ memories, instructions: system?.content ?? '', body, headers: request.headers });
@@ -60,19 +59,13 @@ export async function startChatServer(): Promise<ChatServer> {
     if (body.model !== server.model) return refuse(response, 404, `The model ${body.model} does not exist`);
     send(response, server.reply(memories), server.model);
   });
-  http.listen(0, '127.0.0.1');
-  await once(http, 'listening');
   const server: ChatServer = {
-    url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/v1`,
+    url: `${origin}/v1`,
     requests: [],
     model: 'first-lines',
     apiKey: undefined,
     reply: (memories) => ({ says: { facts: getFirstLines(memories), corrections: [] } }),
-    async close() {
-      http.closeAllConnections();
-      http.close();
-      await once(http, 'close');
-    },
+    close,
   };
   return server;
 }

@@ -1,14 +1,13 @@
-import { once } from 'node:events';
 import { mkdtempSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
 import type { RecallRequest, RecallResult } from '@memoryd/contract';
 import type { Embedder } from '@memoryd/core/models';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Engine, EngineSettings } from '../engine.ts';
 import { ENGINE_DEFAULTS } from '../engine-defaults.ts';
+import { type LocalServer, startLocalServer } from '../local-server.fixture.ts';
 import { openEngine } from '../open-engine.ts';
 import { openMiniLm } from './minilm.ts';
 
@@ -42,22 +41,20 @@ const QUESTIONS = [
 const COMMON = 0.7;
 
 let model: Embedder;
-let server: Server;
+let server: LocalServer;
 let usual: Engine;
 let shifted: Engine;
 
 beforeAll(async () => {
   model = await openMiniLm();
   server = await startShifted(model);
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
   usual = await openWith({ embedder: 'minilm', tokenStates: 'off' });
-  shifted = await openWith({ embedder: 'openai:shifted', embeddingUrl: url });
+  shifted = await openWith({ embedder: 'openai:shifted', embeddingUrl: `${server.origin}/v1` });
 });
 
 afterAll(async () => {
   for (const engine of [usual, shifted]) await engine?.close();
-  server?.closeAllConnections();
-  server?.close();
+  await server?.close();
   await model?.close();
 });
 
@@ -70,11 +67,9 @@ async function openWith(settings: Partial<EngineSettings>): Promise<Engine> {
 }
 
 /** Starts a server of the OpenAI form with the bundled model, whose vectors have one more number, the same for all. */
-async function startShifted(embedder: Embedder): Promise<Server> {
-  const http = createServer(async (request, response) => {
-    let text = '';
-    for await (const chunk of request.setEncoding('utf8')) text += chunk;
-    const { input } = JSON.parse(text) as { input: string[] };
+function startShifted(embedder: Embedder): Promise<LocalServer> {
+  return startLocalServer(async (request, response) => {
+    const { input } = (await json(request)) as { input: string[] };
     const embeddings = await embedder.embed(input, 'memory');
     const data = embeddings.map(({ vectors: [vector] }, index) => ({
       object: 'embedding',
@@ -84,9 +79,6 @@ async function startShifted(embedder: Embedder): Promise<Server> {
     response.setHeader('content-type', 'application/json');
     response.end(JSON.stringify({ object: 'list', model: 'shifted', data }));
   });
-  http.listen(0, '127.0.0.1');
-  await once(http, 'listening');
-  return http;
 }
 
 function shift(vector: Float32Array | undefined): number[] {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
+import { startLocalServer } from '../local-server.fixture.ts';
 
 /** Delay per text in ms, so that shorter requests finish before longer requests. */
 const TEXT_MS = 3;
@@ -54,33 +54,26 @@ export interface EmbeddingServer {
  */
 export async function startEmbeddingServer(): Promise<EmbeddingServer> {
   let concurrent = 0;
-  const http = createServer(async (request, response) => {
+  const { origin, close } = await startLocalServer(async (request, response) => {
     concurrent++;
     response.once('close', () => concurrent--);
-    let text = '';
-    for await (const chunk of request.setEncoding('utf8')) text += chunk;
+    const sent = await text(request);
     if (request.method !== 'POST' || request.url !== '/v1/embeddings')
       return send(response, createRefusal(404, 'no page'));
-    const body = JSON.parse(text);
+    const body = JSON.parse(sent);
     server.requests.push({ inputs: body.input, body, headers: request.headers, concurrent });
     await delay(TEXT_MS * body.input.length);
     send(response, createReply(server, body, request.headers.authorization));
   });
-  http.listen(0, '127.0.0.1');
-  await once(http, 'listening');
   const server: EmbeddingServer = {
-    url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/v1`,
+    url: `${origin}/v1`,
     requests: [],
     model: 'hashed-words',
     apiKey: undefined,
     dimensions: 256,
     maxWords: 400,
     fault: undefined,
-    async close() {
-      http.closeAllConnections();
-      http.close();
-      await once(http, 'close');
-    },
+    close,
   };
   return server;
 }

@@ -1,8 +1,8 @@
-import { once } from 'node:events';
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RerankForm } from '../engine-defaults.ts';
+import { startLocalServer } from '../local-server.fixture.ts';
 
 /** Duration of a request in ms, so that requests overlap. */
 const REQUEST_MS = 3;
@@ -45,34 +45,27 @@ export interface RerankServer {
  */
 export async function startRerankServer(form: RerankForm = 'tei'): Promise<RerankServer> {
   let concurrent = 0;
-  const http = createServer(async (request, response) => {
+  const { origin, close } = await startLocalServer(async (request, response) => {
     concurrent++;
     response.once('close', () => concurrent--);
-    let text = '';
-    for await (const chunk of request.setEncoding('utf8')) text += chunk;
+    const sent = await text(request);
     if (request.method !== 'POST' || request.url !== '/any/rerank?version=1')
       return send(response, createRefusal(404, 'no page'));
-    const body = JSON.parse(text);
+    const body = JSON.parse(sent);
     const texts = server.form === 'tei' ? body.texts : body.documents;
     server.requests.push({ query: body.query, texts, body, headers: request.headers, concurrent });
     await delay(REQUEST_MS);
     send(response, createReply(server, body, request.headers.authorization));
   });
-  http.listen(0, '127.0.0.1');
-  await once(http, 'listening');
   const server: RerankServer = {
-    url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/any/rerank?version=1`,
+    url: `${origin}/any/rerank?version=1`,
     requests: [],
     form,
     model: 'shared-words',
     apiKey: undefined,
     score: getWordShare,
     fault: undefined,
-    async close() {
-      http.closeAllConnections();
-      http.close();
-      await once(http, 'close');
-    },
+    close,
   };
   return server;
 }

@@ -314,9 +314,9 @@ class DateReader {
   #readPeriod(all: readonly Token[]): WallPeriod | undefined {
     const isNight = all.some((token) => isWord(token, 'night'));
     const hasPart = isNight || all.some((token) => isWord(token, 'part of day'));
-    const tokens = without(without(without(all, 'part of day'), 'night'), 'and');
+    const tokens = without(all, 'part of day', 'night', 'and');
     const [last, now, ago] = (['last', 'this', 'ago'] as const).map((name) => all.some((token) => isWord(token, name)));
-    const rest = without(without(without(tokens, 'last'), 'this'), 'ago');
+    const rest = without(tokens, 'last', 'this', 'ago');
     const amount = toAmount(rest);
     if (ago && amount) return this.#getAgo(amount);
     if ((last || now) && amount && rest.length === 2) return this.#getUpToNow(amount);
@@ -362,10 +362,10 @@ class DateReader {
     if (!fields) return undefined;
     const { year, month, day, ordinalDay, quarter } = fields;
     const anyDay = ordinalDay ?? day;
-    if (quarter !== undefined) return (anyDay ?? month) ? undefined : this.#getQuarter(quarter, year);
+    if (quarter !== undefined) return (anyDay ?? month) ? undefined : this.#getMonths(3 * quarter, 3, year);
     // "Call 5" names no day.
     if (anyDay !== undefined) return (month ?? ordinalDay) ? this.#getLatestDay(anyDay, month, year) : undefined;
-    if (month !== undefined) return this.#getMonth(month, year);
+    if (month !== undefined) return this.#getMonths(month, 1, year);
     return year === undefined ? undefined : { from: Date.UTC(year, 0), until: Date.UTC(year + 1, 0) };
   }
 
@@ -451,16 +451,11 @@ class DateReader {
     return from === undefined ? undefined : { from, until: this.#now + 1 };
   }
 
-  #getQuarter(quarter: number, named: number | undefined): WallPeriod {
-    const thisYear = new Date(this.#today).getUTCFullYear();
-    const year = named ?? thisYear - Number(Date.UTC(thisYear, 3 * quarter) > this.#today);
-    return { from: Date.UTC(year, 3 * quarter), until: Date.UTC(year, 3 * quarter + 3) };
-  }
-
-  #getMonth(month: number, named: number | undefined): WallPeriod {
+  /** Returns `count` months from a month on, of the named year, or the latest that have begun. */
+  #getMonths(month: number, count: number, named: number | undefined): WallPeriod {
     const thisYear = new Date(this.#today).getUTCFullYear();
     const year = named ?? thisYear - Number(Date.UTC(thisYear, month) > this.#today);
-    return { from: Date.UTC(year, month), until: Date.UTC(year, month + 1) };
+    return { from: Date.UTC(year, month), until: Date.UTC(year, month + count) };
   }
 
   /** Returns the latest such day up to now, of the month and year if they are named. */
@@ -506,6 +501,6 @@ function isWord(token: Token | undefined, name: DateWord): boolean {
   return token?.kind === 'word' && token.word === name;
 }
 
-function without(tokens: readonly Token[], name: DateWord): Token[] {
-  return tokens.filter((token) => !isWord(token, name));
+function without(tokens: readonly Token[], ...names: DateWord[]): Token[] {
+  return tokens.filter((token) => !names.some((name) => isWord(token, name)));
 }
