@@ -1,4 +1,4 @@
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
@@ -40,6 +40,7 @@ const QUESTIONS = [
 /** The share of each vector that is the same for all texts, so that unlike texts have cosines of about .7. */
 const COMMON = 0.7;
 
+const folders: string[] = [];
 let model: Embedder;
 let server: LocalServer;
 let usual: Engine;
@@ -56,10 +57,13 @@ afterAll(async () => {
   for (const engine of [usual, shifted]) await engine?.close();
   await server?.close();
   await model?.close();
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 
 async function openWith(settings: Partial<EngineSettings>): Promise<Engine> {
-  const dbPath = join(mkdtempSync(join(tmpdir(), 'memoryd-range-')), 'memory.db');
+  const folder = mkdtempSync(join(tmpdir(), 'memoryd-range-'));
+  folders.push(folder);
+  const dbPath = join(folder, 'memory.db');
   const telemetry = { report: () => {} };
   const engine = await openEngine({ ...ENGINE_DEFAULTS, dbPath, maxAnswerBytes: 1_000_000, telemetry, ...settings });
   await engine.namespace('default').storeBatch(NOTES.map((content) => ({ content })));
