@@ -5,20 +5,22 @@ import { WEIGHTS } from './weights.ts';
 /**
  * Returns 1 for each row that is part of a conversation, else 0. A row with a session is part of a conversation if most
  * rows of its session name a speaker, or if more than a quarter are questions; otherwise the session is a collection of
- * notes. A row without a session is part of
- * a conversation if the row has a speaker, and most pool rows with a speaker but no session are turns. Otherwise the text
- * before a colon is probably a title, such as that of a paper.
+ * notes. A row without a session is part of a conversation if the row has a speaker, and most pool rows with a speaker
+ * but no session are turns. Otherwise the text before a colon is probably a title, such as that of a paper. Semantic
+ * memories with sources among the candidates are no part of a conversation, so that they do not change scores.
+ *
+ * @param distilled see `getDistilledRows`
  */
-export function getConversationRows(signals: Signals): Uint8Array {
+export function getConversationRows(signals: Signals, distilled: ReadonlySet<number>): Uint8Array {
   const { sessions, speakers } = signals;
-  const hasTurns = isMostlyTurns(signals);
+  const hasTurns = isMostlyTurns(signals, distilled);
   const excess = countTurns(signals);
   const isInConversation = new Uint8Array(sessions.length);
   for (let row = 0; row < isInConversation.length; row += 1) {
     const session = sessions[row] as number;
     const isTurnOfSession = session !== NO_SESSION && (excess.get(session) as number) > 0;
-    if (isTurnOfSession || (session === NO_SESSION && hasTurns && speakers[row] !== NO_SPEAKER))
-      isInConversation[row] = 1;
+    const isTurn = session === NO_SESSION && hasTurns && speakers[row] !== NO_SPEAKER && !distilled.has(row);
+    if (isTurnOfSession || isTurn) isInConversation[row] = 1;
   }
   return isInConversation;
 }
@@ -46,12 +48,12 @@ function countTurns({ pool, sessions, speakers, marks }: Signals): Map<number, n
   return excess;
 }
 
-function isMostlyTurns(signals: Signals): boolean {
+function isMostlyTurns(signals: Signals, distilled: ReadonlySet<number>): boolean {
   const { pool, sessions, speakers } = signals;
   let named = 0;
   let turns = 0;
   for (let row = 0; row < pool; row += 1) {
-    if (sessions[row] !== NO_SESSION || speakers[row] === NO_SPEAKER) continue;
+    if (sessions[row] !== NO_SESSION || speakers[row] === NO_SPEAKER || distilled.has(row)) continue;
     named += 1;
     if (isTurn(signals, row)) turns += 1;
   }

@@ -32,9 +32,10 @@ import { WEIGHTS } from './weights.ts';
  * `getExpectedContext` for a memory outside conversations.
  */
 export function getEvidence(signals: Signals, intent: QueryIntent = {}, scale?: CosineScale): EvidenceColumns {
-  const isInConversation = getConversationRows(signals);
+  const distilled = getDistilledRows(signals);
+  const isInConversation = getConversationRows(signals, distilled);
   const shares = getWordShares(signals);
-  const factors = getFactors(signals, intent);
+  const factors = getFactors(signals, intent, distilled);
   const meanings = new Float64Array(signals.cosines).map(
     (cosine) => factors.meaning * getMeaning(toUsualCosine(cosine, scale)),
   );
@@ -42,7 +43,6 @@ export function getEvidence(signals: Signals, intent: QueryIntent = {}, scale?: 
   const own = getRelevances(matches);
   const sessions = getSessionPassages(matches, signals, isInConversation);
   const wishes = getRelevantMarks(intent);
-  const distilled = getDistilledRows(signals);
   const rarity = getRarity(signals, wishes, distilled);
   const passages = new Passage(matches);
   const evidence = createColumns(signals.candidateCount);
@@ -161,14 +161,19 @@ interface Factors {
   tokens: number;
 }
 
-function getFactors(signals: Signals, { asksAdvice, looksBack }: QueryIntent): Factors {
+function getFactors(signals: Signals, { asksAdvice, looksBack }: QueryIntent, distilled: ReadonlySet<number>): Factors {
   const factors = asksAdvice && !looksBack ? WEIGHTS.advice : { words: 1, meaning: 1, tokens: 1 };
-  return haveVectorsAlone(signals) ? { ...factors, meaning: WEIGHTS.meaningAlone * factors.meaning } : factors;
+  return haveVectorsAlone(signals, distilled)
+    ? { ...factors, meaning: WEIGHTS.meaningAlone * factors.meaning }
+    : factors;
 }
 
-/** Returns true if some row of the pool has a cosine, and none a nearness of tokens. */
-function haveVectorsAlone({ pool, cosines, nearnesses }: Signals): boolean {
-  const isKnown = (value: number) => !Number.isNaN(value);
+/**
+ * Returns true if some row of the pool has a cosine, and none a nearness of tokens. Excludes semantic memories with
+ * sources among the candidates, so that such memories do not change scores.
+ */
+function haveVectorsAlone({ pool, cosines, nearnesses }: Signals, distilled: ReadonlySet<number>): boolean {
+  const isKnown = (value: number, row: number) => !Number.isNaN(value) && !distilled.has(row);
   return cosines.subarray(0, pool).some(isKnown) && !nearnesses.subarray(0, pool).some(isKnown);
 }
 

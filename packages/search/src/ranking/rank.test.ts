@@ -661,13 +661,30 @@ describe('a semantic memory', () => {
   });
 
   it('a semantic memory does not push a source out of the first k results, for any k', () => {
+    const nearness = fc.oneof({ weight: 9, arbitrary: fc.constant(Number.NaN) }, fc.constant(0.9));
+    const anyNearnesses = fc.array(nearness, { minLength: 40, maxLength: 40 });
+    const anySpeakers = fc.array(fc.nat({ max: 2 }), { minLength: 40, maxLength: 40 });
     fc.assert(
-      fc.property(anyDistilled, anyFrequencies, ({ sources, all: rows }, frequencies) => {
-        const ranked = rank(makeSignals(rows, frequencies), all);
-        const alone = sources.map((row) => ({ ...row, distilledInto: -1 }));
-        const without = rank(makeSignals(alone, frequencies), all);
-        // Semantic memories count for the crowd, which changes the scores of all results alike.
-        expect(getRows(ranked.filter(({ row }) => row < sources.length))).toEqual(getRows(without));
+      fc.property(anyDistilled, anyFrequencies, anyNearnesses, anySpeakers, (drawn, frequencies, near, speakers) => {
+        const { sources, all: rows } = drawn;
+        const rankRows = (some: Row[]) =>
+          rank(
+            makeSignals(some, frequencies, {
+              nearnesses: Float32Array.from(some, ({ ordinal }) => near[ordinal - 1] as number),
+              speakers: Uint32Array.from(some, ({ ordinal }) => speakers[ordinal - 1] as number),
+              // Memories without a session have neighbors too.
+              ...neighbors(
+                some.map((row) => ({ ...row, session: row.ordinal > sources.length ? -1 : row.session + 1 })),
+              ),
+            }),
+            all,
+          );
+        const ranked = rankRows(rows);
+        const distilled = new Set(sources.map(({ distilledInto }) => distilledInto));
+        const others = rows.filter((_, row) => !distilled.has(row)).map((row) => ({ ...row, distilledInto: -1 }));
+        expect(getRows(ranked.filter(({ row }) => !distilled.has(row))).map((row) => rowAt(rows, row).ordinal)).toEqual(
+          getRows(rankRows(others)).map((row) => rowAt(others, row).ordinal),
+        );
         const places = new Map(ranked.map(({ row, score }, place) => [row, { place, score }]));
         for (const [row, { distilledInto }] of sources.entries()) {
           if (distilledInto < 0) continue;
@@ -872,6 +889,11 @@ describe('reranking', () => {
     const signals = makeSignals(rows, [40], { pool: 3 });
     expect(getRerankCandidates(signals, {}, 2)).toEqual([{ ordinal: 2 }, { ordinal: 3 }]);
     expect(getRerankCandidates(signals, {}, 10).map(({ ordinal }) => ordinal)).toEqual([2, 3, 1]);
+  });
+
+  it('selects no semantic memory whose source is a candidate', () => {
+    const rows = memories({ cosine: 0.5, distilledInto: 2 }, { cosine: 0.7 }, { cosine: 0.9 });
+    expect(getRerankCandidates(makeSignals(rows, [40]), {}, 2)).toEqual([{ ordinal: 2 }, { ordinal: 1 }]);
   });
 
   it('selects the turn before for each turn of a session', () => {

@@ -1,6 +1,7 @@
 import { getConversationRows } from './conversation.ts';
 import { rank } from './rank.ts';
 import type { Ranking } from './ranking.ts';
+import { getDistilledRows } from './scores.ts';
 import { NO_ROW, type Signals } from './signals.ts';
 
 /** A memory whose text a reranker compares with the query. */
@@ -12,7 +13,8 @@ export interface RerankCandidate {
 
 /**
  * Returns the first `max` memories of the pool in the order of `rank`. Memories of the tail are left out, so that scores
- * do not depend on the limit of a request.
+ * do not depend on the limit of a request. Semantic memories with sources among the candidates are left out too, since
+ * they rank below these sources and take no source's place.
  */
 export function getRerankCandidates(
   signals: Signals,
@@ -20,9 +22,10 @@ export function getRerankCandidates(
   max: number,
 ): RerankCandidate[] {
   const { pool, candidateCount, ordinals, previous } = signals;
-  const isInConversation = getConversationRows(signals);
+  const distilled = getDistilledRows(signals);
+  const isInConversation = getConversationRows(signals, distilled);
   return rank(signals, { limit: candidateCount, intent, scale })
-    .filter(({ row }) => row < pool)
+    .filter(({ row }) => row < pool && !distilled.has(row))
     .slice(0, max)
     .map(({ row }) => {
       const before = isInConversation[row] ? (previous[row] as number) : NO_ROW;
