@@ -45,6 +45,13 @@ in 2024 | im Jahr 2024 | en 2024 | en 2024 | 2024年 | 2024年 = 2024-01-01 2024
 since Monday | seit Montag | depuis lundi | ¿qué ha pasado desde el lunes? | 月曜日から | 从周一到现在 = 2026-11-23 2026-11-25
 before 24 November 2026 | vor dem 24. November 2026 | avant le 24 novembre 2026 | antes del 24 de noviembre de 2026 | 2026年11月24日より前 | 2026年11月24日之前 = null 2026-11-23
 between 20 and 22 November 2026 | zwischen dem 20. und 22. November 2026 | du 20 au 22 novembre 2026 | entre el 20 y el 22 de noviembre de 2026 | 2026年11月20日から22日まで | 2026年11月20日到22日 = 2026-11-20 2026-11-22
+the week before last | vorletzte Woche | l'avant-dernière semaine | la penúltima semana | 先々週 | 上上周 = 2026-11-09 2026-11-15
+the Monday before last | vorletzten Montag | l'avant-dernier lundi | el penúltimo lunes | 先々週の月曜日 | 上上周一 = 2026-11-09 2026-11-09
+a week ago today | heute vor einer Woche | il y a une semaine aujourd'hui | hace una semana hoy | 7日前 | 一周前的今天 = 2026-11-18 2026-11-18
+Hey, summarize Monday | Was hab ich am Montag so gemacht? | Quoi de neuf lundi ? | Cuéntame del lunes | 月曜日はどうだった？ | 周一怎么样？ = 2026-11-23 2026-11-23
+what happened on 11/24? | am 24.11. | le 24/11 | el 24/11 | 11/24に何があった | 11/24发生了什么 = 2026-11-24 2026-11-24
+24 Nov 26 | Dienstag, dem 24.11., | mardi 24/11 | el martes 24/11 | 11月24日 | 2026年11月24号 = 2026-11-24 2026-11-24
+20261124 | 24.11. | 2026-11-24T10:00 | 24-11-2026 | 2026/11/24 | 2026.11.24 = 2026-11-24 2026-11-24
 the last three days | die letzten drei Tage | ces trois derniers jours | los últimos tres días | ここ3日間 | 最近三天 = 2026-11-22 2026-11-25`;
 
 const LANGUAGES = ['English', 'German', 'French', 'Spanish', 'Japanese', 'Chinese'];
@@ -71,6 +78,13 @@ describe('readDateQuestion', () => {
     expect(getDays('last Friday', monday)).toEqual(['2026-11-20', '2026-11-20']);
   });
 
+  it('reads "el pasado lunes" as a day, and "ha pasado el lunes" as a verb before it', () => {
+    expect(getDays('el pasado lunes')).toEqual(getDays('el lunes pasado'));
+    expect(getDays('¿qué ha pasado el lunes?')).toEqual(getDays('el lunes'));
+  });
+
+  it('reads Sonnabend as a Saturday', () => expect(getDays('Sonnabend')).toEqual(getDays('Samstag')));
+
   it('reads a week from Monday on, with the Sunday before it as its fringe', () => {
     const week = readDateQuestion('last week', NOW);
     expect(week?.fringeFrom).toBe(Date.parse('2026-11-15T00:00:00Z'));
@@ -91,6 +105,10 @@ describe('readDateQuestion', () => {
     'what',
     '',
     'call 5',
+    'version 2.1',
+    '5/6',
+    'so',
+    'what is new?',
     '12/11/2026',
     '31.02.2026',
     'was macht Ann am Montag',

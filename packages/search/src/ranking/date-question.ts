@@ -58,6 +58,7 @@ interface Lexicon {
   /** Words of the longest phrase, or characters of the longest word of a language without blanks. */
   longest: number;
   isUnspaced: boolean;
+  isMonthFirst: boolean | undefined;
 }
 
 const lexicons = new Map<string, Lexicon>();
@@ -69,7 +70,7 @@ function getLexicon(language: string, words: DateQuestionWords): Lexicon {
   const meanings = new Map<string, Meaning>();
   const isUnspaced = words.isUnspaced === true;
   const add = (text: string, meaning: Meaning) => meanings.set(text, meaning);
-  for (const filler of split(words.fillers)) add(filler, 'filler');
+  const fillers = split(words.fillers);
   if (!isUnspaced) addNames(language, add);
   split(words.numbers, ' ').forEach((forms, i) => {
     for (const form of forms.split('|')) add(form, { kind: 'number', value: i + 1, isOrdinal: false });
@@ -77,8 +78,14 @@ function getLexicon(language: string, words: DateQuestionWords): Lexicon {
   for (const [word, forms] of Object.entries(words.words)) {
     for (const form of split(forms)) add(form, { kind: 'word', word: word as DateWord });
   }
+  for (const [name, weekday] of Object.entries(words.weekdays ?? {})) add(name, { kind: 'weekday', weekday });
+  for (const filler of [...fillers, ...split(words.phrases ?? '', '|')]) {
+    const known = meanings.get(filler);
+    if (typeof known !== 'object' || known.kind !== 'word') add(filler, 'filler');
+  }
   const length = (text: string) => (isUnspaced ? text.length : text.split(' ').length);
-  const lexicon = { meanings, isUnspaced, longest: Math.max(...[...meanings.keys()].map(length)) };
+  const { isMonthFirst } = words;
+  const lexicon = { meanings, isUnspaced, isMonthFirst, longest: Math.max(...[...meanings.keys()].map(length)) };
   lexicons.set(language, lexicon);
   return lexicon;
 }
@@ -104,7 +111,13 @@ function addNames(language: string, add: (text: string, meaning: Meaning) => voi
 const toName = (text: string) => fold(text).replace('.', '');
 
 const NUMERIC_DATE =
-  /^(?:((?:19|20)[0-9]{2})([-/.])([0-9]{1,2})\2([0-9]{1,2})|([0-9]{1,2})([-/.]) ?([0-9]{1,2})\6 ?((?:19|20)[0-9]{2}))(?![0-9])/;
+  /^(?:((?:19|20)[0-9]{2})([-/.]?)([0-9]{2}|(?<=[-/.])[0-9])\2([0-9]{2}|(?<=[-/.])[0-9])|([0-9]{1,2})([-/.]) ?([0-9]{1,2})\6 ?((?:19|20)[0-9]{2}))(?![0-9])/;
+/** Digits alone do not tell the language. */
+const LETTER = /\p{L}/u;
+/** The time after a date, as in 2026-11-24T10:00Z. */
+const TIME_OF_DAY = /^t[0-9]{2}(?::?[0-9]{2}){0,2}(?:\.[0-9]+)?z?(?![0-9])/;
+/** A day and a month without a year: 24.11. or 11/24. */
+const DAY_AND_MONTH = /^(?:([0-9]{1,2})\. ?([0-9]{1,2})\.?|([0-9]{1,2})\/([0-9]{1,2}))(?![0-9./])/;
 const NUMBER = /^([0-9]{1,4})(?:(st|nd|rd|th|er|\.)(?!\p{L}))?/u;
 /** Articles and prepositions before the number of a day, in German, French and Spanish. */
 const BEFORE_DAY = /\b(?:am|den|dem|le|du|au|el|del|al|dia)\s$/;
@@ -127,7 +140,7 @@ function readTokens(text: string, lexicon: Lexicon): Token[] | undefined {
     if (!found) return undefined;
     for (const token of found) {
       if (!isWord(token, 'past')) tokens.push(token);
-      else if (isDateName(tokens.at(-1))) tokens.push(word('last'));
+      else if (isDateName(tokens.at(-1)) || isBeforeDateName(text, at + length, lexicon)) tokens.push(word('last'));
     }
     at += length;
   }
@@ -138,6 +151,13 @@ function isDateName(token: Token | undefined): boolean {
   return toUnit(token) !== undefined || token?.kind === 'weekday' || token?.kind === 'month';
 }
 
+/** Returns true if the next word names a day, a month or a unit, as in "el pasado lunes". */
+function isBeforeDateName(text: string, at: number, lexicon: Lexicon): boolean {
+  const blank = BLANK.exec(text.slice(at))?.[0].length ?? 0;
+  const [next] = readToken(text, at + blank, lexicon) ?? [];
+  return next !== undefined && isDateName(next[0]);
+}
+
 type Read = [tokens: Token[], length: number];
 
 const word = (name: DateWord): Token => ({ kind: 'word', word: name });
@@ -146,7 +166,10 @@ const number = (value: number, isOrdinal = false): Token => ({ kind: 'number', v
 function readToken(text: string, at: number, lexicon: Lexicon): Read | undefined {
   const rest = text.slice(at);
   const date = NUMERIC_DATE.exec(rest);
-  if (date) return readNumericDate(date);
+  if (date) return readNumericDate(date, rest);
+  const partial = DAY_AND_MONTH.exec(rest);
+  const dayAndMonth = partial && readDayAndMonth(partial, LETTER.test(text) ? lexicon.isMonthFirst : undefined);
+  if (dayAndMonth) return dayAndMonth;
   const quarter = QUARTER.exec(rest);
   if (quarter) return [[number(Number(quarter[1])), word('quarter')], quarter[0].length];
   const between = BETWEEN.exec(rest);
@@ -165,9 +188,10 @@ function readToken(text: string, at: number, lexicon: Lexicon): Read | undefined
   return lexicon.isUnspaced ? readUnspaced(rest, lexicon) : readPhrase(rest, lexicon);
 }
 
-function readNumericDate([text, year, , month, day, first, separator, second, lastYear]: RegExpExecArray):
-  | Read
-  | undefined {
+function readNumericDate(
+  [text, year, , month, day, first, separator, second, lastYear]: RegExpExecArray,
+  rest: string,
+): Read | undefined {
   if (year !== undefined) return toDate(Number(year), Number(month), Number(day));
   const [left, right] = [Number(first), Number(second)];
   // With slashes, either number can be the month.
@@ -176,8 +200,23 @@ function readNumericDate([text, year, , month, day, first, separator, second, la
 
   function toDate(ofYear: number, ofMonth: number, ofDay: number): Read | undefined {
     const from = Date.UTC(ofYear, ofMonth - 1, ofDay);
-    return new Date(from).getUTCDate() === ofDay ? [[{ kind: 'date', from }], text.length] : undefined;
+    const length = text.length + (TIME_OF_DAY.exec(rest.slice(text.length))?.[0].length ?? 0);
+    return new Date(from).getUTCDate() === ofDay ? [[{ kind: 'date', from }], length] : undefined;
   }
+}
+
+function readDayAndMonth(
+  [text, dotted, afterDot, left, right]: RegExpExecArray,
+  isMonthFirst: boolean | undefined,
+): Read | undefined {
+  const [first, second] = [Number(dotted ?? left), Number(afterDot ?? right)];
+  // A version such as 2.1 is no date where dates have no dots. With slashes, a number above 12 is the day.
+  if (dotted !== undefined && isMonthFirst !== false && !text.endsWith('.')) return undefined;
+  const isUnclear = dotted === undefined && isMonthFirst === undefined && first <= 12 && second <= 12;
+  const isFirstMonth = dotted === undefined && (second > 12 || (isMonthFirst === true && first <= 12));
+  const [day, month] = isFirstMonth ? [second, first] : [first, second];
+  if (isUnclear || month < 1 || month > 12 || day < 1 || day > 31) return undefined;
+  return [[number(day, true), { kind: 'month', month: month - 1 }], text.length];
 }
 
 const CHINESE_WEEKDAYS = '日一二三四五六';
@@ -254,7 +293,8 @@ class DateReader {
     this.#today = Math.floor(now / DAY_MS) * DAY_MS;
   }
 
-  read(tokens: readonly Token[]): WallPeriod | undefined {
+  read(given: readonly Token[]): WallPeriod | undefined {
+    const tokens = joinBeforeLast(given);
     return this.#readRange(tokens) ?? this.#readBound(tokens) ?? this.#readPeriod(tokens);
   }
 
@@ -312,33 +352,44 @@ class DateReader {
   }
 
   #readPeriod(all: readonly Token[]): WallPeriod | undefined {
-    const isNight = all.some((token) => isWord(token, 'night'));
-    const hasPart = isNight || all.some((token) => isWord(token, 'part of day'));
-    const tokens = without(all, 'part of day', 'night', 'and');
-    const [last, now, ago] = (['last', 'this', 'ago'] as const).map((name) => all.some((token) => isWord(token, name)));
-    const rest = without(tokens, 'last', 'this', 'ago');
+    const has = (name: DateWord) => all.some((token) => isWord(token, name));
+    const rest = without(all, 'part of day', 'night', 'and', 'last', 'before last', 'this', 'ago');
+    if (has('ago')) return this.#readAgo(rest);
+    if (has('before last')) return this.#readRelative(rest, 2);
+    if (!has('last') && !has('this')) return this.#readDate(rest);
     const amount = toAmount(rest);
-    if (ago && amount) return this.#getAgo(amount);
-    if ((last || now) && amount && rest.length === 2) return this.#getUpToNow(amount);
-    if ((last || now) && hasPart && rest.length === 0) return this.#getDay(last && isNight ? -1 : 0);
-    if (last || now) return this.#readRelative(rest, last === true) ?? this.#readDate(rest);
-    return this.#readDate(rest);
+    if (amount && rest.length === 2) return this.#getUpToNow(amount);
+    if (rest.length === 0 && has('night')) return this.#getDay(has('last') ? -1 : 0);
+    if (rest.length === 0 && has('part of day')) return this.#getDay(0);
+    return this.#readRelative(rest, Number(has('last'))) ?? this.#readDate(rest);
   }
 
-  #readRelative(rest: readonly Token[], isLast: boolean): WallPeriod | undefined {
+  /** Reads "3 days ago" and, with a day instead of a week or a month, "a week ago today". */
+  #readAgo(rest: readonly Token[]): WallPeriod | undefined {
+    const tokens = without(rest, 'today');
+    const isToday = tokens.length < rest.length;
+    const amount = toAmount(tokens);
+    if (!amount) return this.#readDate(rest);
+    const period = isToday ? this.#getUpToNow(amount) : this.#getAgo(amount);
+    return isToday && period ? toDay(period.from) : period;
+  }
+
+  /** @param back 0 for "this", 1 for "last", 2 for "before last" */
+  #readRelative(rest: readonly Token[], back: number): WallPeriod | undefined {
     const [first, second] = rest;
     const weekday = rest.find((token) => token.kind === 'weekday');
     if (weekday && rest.some((token) => isWord(token, 'week')) && rest.length === 2) {
-      const monday = this.#getWeek(isLast ? -1 : 0).from;
+      const monday = this.#getWeek(-back).from;
       return toDay(monday + ((weekday.weekday + 6) % 7) * DAY_MS);
     }
     if (weekday && rest.length === 1) {
       const latest = this.#getLatestWeekday(weekday.weekday);
       const isOfThisWeek = latest >= this.#getWeek(0).from;
-      return toDay(isLast && isOfThisWeek ? latest - 7 * DAY_MS : latest);
+      const weeks = back === 0 || isOfThisWeek ? back : back - 1;
+      return toDay(latest - 7 * weeks * DAY_MS);
     }
     if (second || first?.kind !== 'word') return undefined;
-    return this.#getUnit(first.word, isLast ? -1 : 0);
+    return this.#getUnit(first.word, -back);
   }
 
   /** Returns a date without words such as "last". */
@@ -374,20 +425,27 @@ class DateReader {
     const fields: DateFields = {};
     for (const [at, token] of date.entries()) {
       if (DATE_UNITS.has(toUnit(token))) continue;
-      const field = this.#toField(token, toUnit(date[at + 1]));
+      const field = this.#toField(token, toUnit(date[at + 1]), fields);
       if (!field || fields[field.name] !== undefined) return undefined;
       fields[field.name] = field.value;
     }
     return fields;
   }
 
-  #toField(token: Token, next: DateWord | undefined): { name: keyof DateFields; value: number } | undefined {
+  #toField(
+    token: Token,
+    next: DateWord | undefined,
+    fields: DateFields,
+  ): { name: keyof DateFields; value: number } | undefined {
     if (token.kind === 'month') return { name: 'month', value: token.month };
     if (token.kind !== 'number') return undefined;
     const { value, isOrdinal } = token;
     if (value >= FIRST_YEAR && value <= LAST_YEAR) return { name: 'year', value };
     if (next === 'quarter') return value <= 4 ? { name: 'quarter', value: value - 1 } : undefined;
     const isDay = isOrdinal || (this.#words.isUnspaced === true && next === 'day');
+    if (fields.day !== undefined && fields.month !== undefined && value < 100) {
+      return { name: 'year', value: 2000 + value };
+    }
     return value >= 1 && value <= 31 ? { name: isDay ? 'ordinalDay' : 'day', value } : undefined;
   }
 
@@ -495,6 +553,13 @@ const UNITS: readonly DateWord[] = ['day', 'week', 'weekend', 'month', 'quarter'
 
 function toUnit(token: Token | undefined): DateWord | undefined {
   return token?.kind === 'word' && UNITS.includes(token.word) ? token.word : undefined;
+}
+
+/** Joins "before" and "last" after a date name into one word: "the week before last", but not "before last week". */
+function joinBeforeLast(tokens: readonly Token[]): readonly Token[] {
+  const [name, before, last] = tokens.slice(-3);
+  const isJoined = isDateName(name) && isWord(before, 'before') && isWord(last, 'last');
+  return isJoined ? [...tokens.slice(0, -2), word('before last')] : tokens;
 }
 
 function isWord(token: Token | undefined, name: DateWord): boolean {

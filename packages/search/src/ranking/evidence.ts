@@ -103,7 +103,7 @@ function toDateEvidence(
     for (let row = 0; row < column.length; row += 1) column[row] = WEIGHTS.ofDateQuestion * (column[row] as number);
   }
   for (let row = 0; row < signals.candidateCount; row += 1) {
-    evidence.period[row] = getDateMatch(date, signals.createdAts[row] as number);
+    evidence.period[row] = getDateMatch(date, signals.createdAts[row] as number, WEIGHTS.fringe);
   }
   evidence.repeat = getRepeats(getSums(evidence), signals, distilled).map((repeat) => WEIGHTS.ofDateQuestion * repeat);
   return evidence;

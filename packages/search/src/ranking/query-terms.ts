@@ -137,10 +137,18 @@ export function getDateMatches(date: QueryPeriod | undefined, shares: Float64Arr
 /** Match of a memory that was created in the period only according to another time zone than the query's. */
 const OTHER_ZONE_MATCH = 0.5;
 
-/** Returns how well a creation time matches a date, from 0 to 1. */
-export function getDateMatch({ from, until, earliest, latest }: QueryPeriod, createdAt: number): number {
+/**
+ * Returns how well a creation time matches a date, from 0 to 1.
+ *
+ * @param inFringe the match of a time that is in the period only in another time zone
+ */
+export function getDateMatch(
+  { from, until, earliest, latest }: QueryPeriod,
+  createdAt: number,
+  inFringe = OTHER_ZONE_MATCH,
+): number {
   if (createdAt >= from && createdAt < until) return 1;
-  return createdAt >= earliest && createdAt < latest ? OTHER_ZONE_MATCH : 0;
+  return createdAt >= earliest && createdAt < latest ? inFringe : 0;
 }
 
 /** Events are usually mentioned within the week after them. */

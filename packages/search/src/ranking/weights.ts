@@ -16,8 +16,8 @@ export const WEIGHTS = {
     reply: 0.5,
     date: 0.2,
     /**
-     * With a tenth of all other evidence, gives scores of .5 or more in the period, about .25 in its fringe, and less
-     * than .1 elsewhere.
+     * With a tenth of all other evidence, gives scores of .5 or more in the period, a little less than `relevantScore` in
+     * its fringe, and less than .1 elsewhere.
      */
     period: 2.1,
     wish: 0.8,
@@ -77,6 +77,8 @@ export const WEIGHTS = {
   unknownCosine: 0.3,
   /** Factor for all evidence except `period` of a query that consists of a date: it orders the memories of one day. */
   ofDateQuestion: 0.1,
+  /** Evidence `period` of a memory in the fringe of such a query. */
+  fringe: 0.38,
   /** Nearness of the tokens of unrelated memories to those of a query, approximately the mean. */
   usualNearness: 0.3,
   /**
