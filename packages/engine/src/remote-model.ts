@@ -83,6 +83,8 @@ export class RemoteModelClient {
     this.#endpoint = new URL(model.url);
     this.#endpoint.pathname = `${this.#endpoint.pathname.replace(/\/+$/, '')}${protocol.path}`;
     this.#client = ky.create({
+      // A redirect would send texts to an address that nobody configured.
+      redirect: 'manual',
       headers: model.apiKey ? { authorization: `Bearer ${model.apiKey}` } : {},
       retry: {
         methods: ['post'],
@@ -150,6 +152,10 @@ export class RemoteModelClient {
   // The error of ky must not become the cause, because the error contains the request with the API key.
   #getStatusFailure(error: HTTPError, secret: boolean): RemoteFailure {
     const { status } = error.response;
+    if (status >= 300 && status < 400) {
+      const what = `redirects to another address (${status}), to which no text is sent; configure that address`;
+      return this.#failure('address', what);
+    }
     if (status === 401 || status === 403) {
       // Without a cause, because the message of the server may quote the key.
       const what = this.#model.apiKey ? 'rejects the API key' : 'requires an API key';

@@ -52,6 +52,7 @@ describe('reranker behind HTTP', () => {
     ['a missing row', { change: (rows) => rows.slice(1) }, /2 scores for 3 texts/, 'rerankUrl'],
     ['a missing score', { change: (rows) => rows.map(({ index }) => ({ index })) }, /without a score/, 'rerankUrl'],
     ['a score that is null', { change: () => [{ index: 0, score: null }] }, /without a score/, 'rerankUrl'],
+    ['an infinite score', { change: () => '[{"index":0,"score":1e999}]' }, /without a score/, 'rerankUrl'],
     ['two megabytes', { change: () => 'x'.repeat(2_000_000) }, /more than 1048576 bytes/, undefined],
     ['status 422', { status: 422, message: TEXTS.join() }, /rejects the request/, 'rerankForm'],
     ['status 404', { status: 404 }, /does not serve reranking \(404\)/, 'rerankUrl'],
@@ -65,6 +66,16 @@ describe('reranker behind HTTP', () => {
     expect(failure.option).toBe(option);
     expect(inspect(failure, { depth: 9 })).not.toContain('heron');
     expect(server.requests, 'a recall waits, so no request is repeated').toHaveLength(1);
+  });
+
+  it.each([301, 302, 303, 307, 308])('sends no text to the address that a response %i names', async (status) => {
+    const other = await startRerankServer();
+    server.fault = { status, location: other.url };
+    const failure = await getFailure(open().score(QUERY, TEXTS, signal));
+    expect(failure.message).toMatch(/redirects to another address/);
+    expect(failure.option).toBe('rerankUrl');
+    expect([server.requests.length, other.requests.length]).toEqual([1, 0]);
+    await other.close();
   });
 
   it('names the key and the model if the server refuses them, and never quotes the key', async () => {

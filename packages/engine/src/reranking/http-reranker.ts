@@ -88,7 +88,7 @@ interface Row {
  * Returns the scores of a response, sorted by the index of their text. A response is a list of rows, or an object with
  * the list as `results`, in both forms.
  *
- * @throws RerankerUnavailable unless the response has exactly one number for each text
+ * @throws RerankerUnavailable unless the response has exactly one finite number for each text
  */
 function parseScores(text: string, count: number): number[] {
   const rows = getRows(text);
@@ -96,9 +96,10 @@ function parseScores(text: string, count: number): number[] {
   for (const row of rows) {
     if (!isRow(row, count)) throw unusable('a row without the index of a text');
     const score = row.relevance_score ?? row.score;
-    if (typeof score !== 'number') throw unusable('a row without a score');
+    // JSON can contain numbers that are too large, such as 1e999.
+    if (!Number.isFinite(score)) throw unusable('a row without a score');
     if (scores[row.index] !== undefined) throw unusable('two scores for one text');
-    scores[row.index] = score;
+    scores[row.index] = score as number;
   }
   if (rows.length !== count) throw unusable(`${rows.length} scores for ${count} texts`);
   return scores;

@@ -22,7 +22,11 @@ interface Row {
 }
 
 /** A failure to inject instead of the normal response. */
-export type Fault = 'hang' | 'disconnect' | { status: number; message?: string } | { change: (rows: Row[]) => unknown };
+export type Fault =
+  | 'hang'
+  | 'disconnect'
+  | { status: number; message?: string; location?: string }
+  | { change: (rows: Row[]) => unknown };
 
 /** A running server. Its settings can change while it runs. */
 export interface RerankServer {
@@ -70,7 +74,7 @@ export async function startRerankServer(form: RerankForm = 'tei'): Promise<Reran
   return server;
 }
 
-type Reply = 'hang' | 'disconnect' | { status: number; body: unknown };
+type Reply = 'hang' | 'disconnect' | { status: number; body: unknown; location?: string | undefined };
 
 function createReply(
   server: RerankServer,
@@ -85,7 +89,9 @@ function createReply(
   const inputs = form === 'tei' ? texts : documents;
   if (!Array.isArray(inputs)) return createRefusal(422, 'missing field');
   if (fault === 'hang' || fault === 'disconnect') return fault;
-  if (fault && 'status' in fault) return createRefusal(fault.status, fault.message ?? 'no');
+  if (fault && 'status' in fault) {
+    return { ...createRefusal(fault.status, fault.message ?? 'no'), location: fault.location };
+  }
   const rows = inputs.map((text: string, index) => ({ index, score: server.score(String(query), text) }));
   rows.sort((a, b) => b.score - a.score);
   const returned = form === 'tei' ? rows : rows.slice(0, Number(top_n));
@@ -97,7 +103,7 @@ function toBody(form: RerankForm, rows: readonly Row[]): unknown {
   return { id: 'any', results: rows.map(({ index, score }) => ({ index, relevance_score: score })) };
 }
 
-function createRefusal(status: number, message: string): Reply {
+function createRefusal(status: number, message: string) {
   return { status, body: { error: message } };
 }
 
@@ -106,7 +112,8 @@ function send(response: ServerResponse, reply: Reply): void {
   if (reply === 'disconnect') response.destroy();
   else if (reply !== 'hang') {
     const text = typeof reply.body === 'string' ? reply.body : JSON.stringify(reply.body);
-    response.writeHead(reply.status, { 'content-type': 'application/json' }).end(text);
+    const { status, location } = reply;
+    response.writeHead(status, { 'content-type': 'application/json', ...(location && { location }) }).end(text);
   }
 }
 
