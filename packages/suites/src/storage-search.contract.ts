@@ -73,12 +73,13 @@ export function searchStorageContract(tested: TestedStorage): void {
       expect(await findOrdinals(query)).toEqual([ordinal]);
     });
 
-    it('finds a memory by a part of a word only if no memory of the namespace contains the word', async () => {
-      const part = await storeMemory({ content: 'קראתי ספר' });
-      await storeMemory({ content: 'הספר', namespace: 'other' });
-      expect(await findOrdinals('הספר')).toEqual([part.ordinal]);
-      const whole = await storeMemory({ content: 'איבדתי הספר' });
-      expect(await findOrdinals('הספר')).toEqual([whole.ordinal]);
+    it('finds a memory by a part of a word after memories with the word, whatever other users store', async () => {
+      const part = await storeMemory({ content: 'קראתי ספר', userId: 'ada' });
+      await storeMemory({ content: 'הספר', userId: 'ben' });
+      expect(await findOrdinals('הספר', { userIds: ['ada'] })).toEqual([part.ordinal]);
+      const whole = await storeMemory({ content: 'איבדתי הספר', userId: 'ada' });
+      const signals = await search('הספר', { userIds: ['ada'] });
+      expect([...rankOrdinals(signals, { limit: 9 }).keys()]).toEqual([whole.ordinal, part.ordinal]);
     });
 
     it('ranks a memory with a whole word of the query before a memory with a part of another word', async () => {

@@ -72,9 +72,8 @@ export async function selectQueryWords(
   const synonyms = query.isForeign ? [] : getSynonyms(english, whole);
   const digests = toDigests(whole);
   const counts = await counter.count({ words: digests, synonyms: toDigests(synonyms.map(({ term }) => [term])) });
-  const missing = whole.filter((_, word) => counts.words[word] === 0);
   const parts = await findParts(
-    missing.map(([term = '']) => query.folded.get(term) ?? term),
+    whole.map(([term = '']) => query.folded.get(term) ?? term),
     new Set(whole.flat()),
     (terms) => counter.countAll(toDigests(terms)),
   );
@@ -120,18 +119,19 @@ const MAX_PARTS = 32;
 const MAX_PART_ALTERNATIVES = 8;
 
 /**
- * Returns the parts, at most `MAX_PARTS`, of words that no memory contains. Each part is a list of alternative terms that
- * memories contain, the closest to the word first. No term is in `known` or in two parts.
+ * Returns the parts of words, at most `MAX_PARTS`. Each part is a list of alternative terms that memories contain, the
+ * closest to the word first. No term is in `known` or in two parts. Words that memories contain have parts too: the
+ * memories of one user must not decide what another finds.
  *
- * @param missing folded words
+ * @param words folded words
  * @param count returns the number of memories that contain each word
  */
 async function findParts(
-  missing: readonly string[],
+  words: readonly string[],
   known: Set<string>,
   count: (words: string[][]) => number[] | Promise<number[]>,
 ): Promise<{ words: string[][]; documentFrequencies: number[] }> {
-  const candidates = missing
+  const candidates = words
     .flatMap(getParts)
     .map((part) => part.filter((term) => !known.has(term) && known.add(term)))
     .filter((part) => part.length > 0)

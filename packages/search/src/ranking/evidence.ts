@@ -86,7 +86,10 @@ function addExpectedContext(
     const column = evidence[name];
     const getExpected = getExpectedContext(own, column, isInConversation, pool);
     for (let row = 0; row < column.length; row += 1) {
-      if (!isInConversation[row]) column[row] = getExpected(own[row] as number);
+      if (isInConversation[row]) continue;
+      const expected = getExpected(own[row] as number);
+      // A passage and a session include the memory itself.
+      column[row] = name === 'neighbor' ? expected : Math.max(own[row] as number, expected);
     }
   }
 }

@@ -594,6 +594,22 @@ describe('retention', () => {
   });
 });
 
+describe('a memory outside conversations', () => {
+  it('a memory outside conversations has a passage and a session of at least its own relevance', () => {
+    fc.assert(
+      fc.property(anyRows, anyFrequencies, (rows, frequencies) => {
+        const { words, meaning, passage, session } = getEvidence(makeSignals(rows, frequencies));
+        for (const [row, { session: number }] of rows.entries()) {
+          if (number >= 0) continue;
+          const own = (words[row] as number) + WEIGHTS.evidence.meaning * (meaning[row] as number);
+          expect(passage[row]).toBeGreaterThanOrEqual(own - 1e-9);
+          expect(session[row]).toBeGreaterThanOrEqual(own - 1e-9);
+        }
+      }),
+    );
+  });
+});
+
 describe('a superseded memory', () => {
   it('ranks below its successor, even if the successor is less relevant', () => {
     const rows = memories({ cosine: 0.9, supersededBy: 1 }, { cosine: 0.1 }, { cosine: 0.5 });

@@ -24,7 +24,7 @@ const AFFIXES: readonly Affixes[] = [
   // Prefixes of Arabic, then endings of Persian and of Urdu.
   createAffixes(/^\p{sc=Arabic}/u, 2, {
     prefixes: 'ال و ب ل ف ك لل وال بال فال كال ول وب ولل',
-    endings: `ها های ی م هایی هایم هایت هایش ای ت ش ام ات اش مان تان شان ان هایمان
+    endings: `ها های ی م هایی هایم هایت هایش ای ت ش ام ات اش مان تان شان ان هایمان انم انت انش
       وں یں ے ا ہ یاں یوں ئیں`,
   }),
   createAffixes(/^\p{sc=Bengali}/u, 2, {
@@ -38,7 +38,7 @@ const AFFIXES: readonly Affixes[] = [
 const MAX_PART_TERMS = 96;
 
 /**
- * Returns what to search if no memory contains a folded word: words that contain a part of it. Each word is a list of
+ * Returns what to search besides a folded word: words that contain a part of it. Each word is a list of
  * alternative terms. For two Han characters, the result has a word for each character. For a word of a script whose
  * languages attach affixes that no stemmer here removes, the result is one word: its forms without affixes, then its
  * forms with other affixes, at most 96 terms.
