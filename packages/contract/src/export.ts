@@ -1,6 +1,7 @@
 import {
   Attachment,
   Content,
+  ExternalId,
   Importance,
   Metadata,
   SessionId,
@@ -83,6 +84,7 @@ export const ExportedMemory = Type.Object(
       'x-must': `be a string of 1 to ${LIMITS.sessionIdChars} characters, or null`,
     }),
     ...ownerFields,
+    external_id: Type.Optional(ExternalId),
     tier: Tier,
     metadata: Metadata,
     attachment: Type.Optional(Attachment),

@@ -64,6 +64,13 @@ export const AgentId = Type.String({
   'x-must': `be a string of 1 to ${LIMITS.agentIdChars} characters`,
 });
 
+export const ExternalId = Type.String({
+  minLength: 1,
+  maxLength: LIMITS.externalIdChars,
+  description: 'Your own id of the memory, unique among the memories of one user and agent.',
+  'x-must': `be a string of 1 to ${LIMITS.externalIdChars} characters`,
+});
+
 export const SessionIdOrNull = Type.Union([SessionId, Type.Null()], { description: 'Null for semantic memories.' });
 
 export const MemoryId = Type.String({

@@ -1,4 +1,4 @@
-import { requestTime, SessionId, Source, Tag, Tier } from './field.ts';
+import { ExternalId, requestTime, SessionId, Source, Tag, Tier } from './field.ts';
 import { LIMITS } from './limits.ts';
 import { scopeFields } from './scope.ts';
 import Type from './typebox.ts';
@@ -17,6 +17,7 @@ export const filterFields = {
   tier: Type.Optional(Tier),
   session_id: Type.Optional(SessionId),
   source: Type.Optional(Source),
+  external_id: Type.Optional(ExternalId),
   since: Type.Optional(
     requestTime('Earliest `created_at`, inclusive. A date without a time means the start of that day in UTC.'),
   ),

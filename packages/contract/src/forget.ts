@@ -1,4 +1,4 @@
-import { MemoryId, requestTime, SessionId, Source, Tag } from './field.ts';
+import { ExternalId, MemoryId, requestTime, SessionId, Source, Tag } from './field.ts';
 import { filterFields } from './filter.ts';
 import { scopeFields } from './scope.ts';
 import Type from './typebox.ts';
@@ -36,13 +36,14 @@ export const ForgetManyRequest = Type.Object(
     session_id: Type.Optional(SessionId),
     tag: Type.Optional(Tag),
     source: Type.Optional(Source),
+    external_id: Type.Optional(ExternalId),
     metadata: filterFields.metadata,
     before: Type.Optional(requestTime('Only memories with an earlier `created_at`.')),
   },
   {
     additionalProperties: false,
     minProperties: 1,
-    'x-must': 'contain at least one of user_id, agent_id, session_id, tag, source, metadata, before',
+    'x-must': 'contain at least one of user_id, agent_id, session_id, tag, source, external_id, metadata, before',
   },
 );
 export type ForgetManyRequest = Type.Static<typeof ForgetManyRequest>;

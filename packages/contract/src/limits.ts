@@ -16,6 +16,7 @@ export const LIMITS = {
   sessionIdChars: 256,
   userIdChars: 256,
   agentIdChars: 256,
+  externalIdChars: 512,
   metadataBytes: 16 * 1024,
   metadataDepth: 32,
   attachmentBytes: 1024 * 1024,

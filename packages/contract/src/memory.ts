@@ -1,6 +1,7 @@
 import {
   Content,
   Count,
+  ExternalId,
   Importance,
   MemoryId,
   Metadata,
@@ -22,6 +23,7 @@ export const Memory = Type.Object({
   source: Source,
   session_id: SessionIdOrNull,
   ...ownerFields,
+  external_id: Type.Optional(ExternalId),
   tier: Tier,
   metadata: Metadata,
   created_at: Timestamp,

@@ -1,4 +1,14 @@
-import { Content, Count, MemoryId, memoryId, requestTime, SessionIdOrNull, Tags, Timestamp } from './field.ts';
+import {
+  Content,
+  Count,
+  ExternalId,
+  MemoryId,
+  memoryId,
+  requestTime,
+  SessionIdOrNull,
+  Tags,
+  Timestamp,
+} from './field.ts';
 import { filterFields } from './filter.ts';
 import { DEFAULTS, LIMITS } from './limits.ts';
 import { ownerFields } from './scope.ts';
@@ -148,6 +158,7 @@ export const RecallResult = Type.Object({
   tags: Tags,
   session_id: SessionIdOrNull,
   ...ownerFields,
+  external_id: Type.Optional(ExternalId),
   created_at: Timestamp,
   superseded_by: Type.Optional(memoryId('The memory that supersedes this one.')),
   explanation: Type.Optional(Explanation),

@@ -3,6 +3,7 @@ import {
   Content,
   Count,
   Cursor,
+  ExternalId,
   Importance,
   Limit,
   MemoryId,
@@ -41,6 +42,7 @@ export const SessionMemory = Type.Object({
   tags: Tags,
   importance: Importance,
   ...ownerFields,
+  external_id: Type.Optional(ExternalId),
   created_at: Timestamp,
   attachment: Type.Optional(Attachment),
   merged_into: Type.Optional(

@@ -2,6 +2,7 @@ import {
   AgentId,
   Attachment,
   Content,
+  ExternalId,
   Importance,
   MemoryId,
   Metadata,
@@ -38,6 +39,14 @@ export const StoreRequest = Type.Object(
         description: 'The agent that the memory belongs to. If absent, all agents share the memory.',
       }),
     ),
+    external_id: orNull(
+      Type.String({
+        ...ExternalId,
+        description:
+          'Your own id of the memory, such as the id of a document or message. If the user and agent have a memory with this id, ' +
+          'even an expired, archived or merged one, the given fields change that memory, and absent fields stay as they are.',
+      }),
+    ),
     created_at: orNull(requestTime('Time of the event, for importing history. Defaults to now.')),
     expires_at: orNull(requestTime('Time at which the memory expires and is hidden. If absent, it never expires.')),
     metadata: orNull(Metadata),
@@ -62,5 +71,15 @@ export type StoreRequest = Type.Static<typeof StoreRequest>;
 /** A store request without its null fields. */
 export type StoreFields = WithoutNulls<StoreRequest>;
 
-export const StoreResponse = Type.Object({ id: MemoryId, status: Type.Literal('stored'), redacted: Redacted });
+export const StoreResponse = Type.Object({
+  id: MemoryId,
+  status: Type.Literal('stored'),
+  created: Type.Optional(
+    Type.Boolean({
+      description:
+        'Whether the memory is new. False if `external_id` is the id of an existing memory. Absent without `external_id`.',
+    }),
+  ),
+  redacted: Redacted,
+});
 export type StoreResponse = Type.Static<typeof StoreResponse>;

@@ -161,6 +161,7 @@ async function perform(namespace: string, consolidator: Consolidator, ids: strin
       agentId: '',
       source: 'api',
       metadata: {},
+      externalId: null,
       storedAt: NOW,
       supersedes: null,
     };

@@ -23,6 +23,7 @@ export type {
 } from './ports/storage-consolidation.ts';
 export type { ExportRecord, MemoryRecord, PendingLink, StorageCopy } from './ports/storage-export.ts';
 export type {
+  ChangedFields,
   MemoryChange,
   PageRequest,
   Position,

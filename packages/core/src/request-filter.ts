@@ -37,6 +37,11 @@ export function toOwner({ userId, agentId }: Owner): { user_id?: string; agent_i
   return { ...(userId && { user_id: userId }), ...(agentId && { agent_id: agentId }) };
 }
 
+/** Returns the external id of a memory as a field of a response. */
+export function toExternalId({ externalId }: { externalId: string | null }): { external_id?: string } {
+  return externalId === null ? {} : { external_id: externalId };
+}
+
 /** Converts the filter of a request into the filter of storage. */
 export function toMemoryFilter(filter: Filter): MemoryFilter {
   return {
@@ -45,6 +50,7 @@ export function toMemoryFilter(filter: Filter): MemoryFilter {
     ...(filter.tier && { tier: filter.tier }),
     ...(filter.session_id !== undefined && { sessionId: filter.session_id }),
     ...(filter.source !== undefined && { source: filter.source }),
+    ...(filter.external_id !== undefined && { externalId: filter.external_id }),
     ...(filter.since !== undefined && { since: toMs(filter.since, 'since') }),
     ...(filter.until !== undefined && { until: toMs(filter.until, 'until', 'last') }),
     ...(filter.metadata && { metadata: filter.metadata }),

@@ -79,6 +79,7 @@ function memories(): NewMemory[] {
     agentId: '',
     sessionId: either(0.1, 'default', `s${Math.floor(i / 60)}`),
     metadata: either(0.1, { kind: `k${below(3)}` }, {}),
+    externalId: i % 5 === 0 ? `doc ${i}` : null,
     createdAt: NOW + i * 1000 - either(0.1, below(50_000), 0),
     storedAt: NOW + i * 1000,
     expiresAt: either(0.03, NOW + below(20 * DAY_MS), null),
@@ -95,6 +96,7 @@ const FILTERS: MemoryFilter[] = [
   { source: 'chat' },
   { tags: ['t1'] },
   { sessionId: 's7' },
+  { externalId: 'doc 425' },
   { since: NOW + 1_000_000, until: NOW + 3_000_000 },
   { metadata: { kind: 'k1' }, source: 'api' },
 ];

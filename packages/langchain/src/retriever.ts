@@ -27,6 +27,8 @@ export interface MemoryDocumentMetadata {
   tags: string[];
   /** Null for semantic memories. */
   session_id: string | null;
+  /** The id that the memory was stored under by its caller, if any. */
+  external_id?: string;
   /** ISO 8601, in UTC. */
   created_at: string;
 }
@@ -80,8 +82,12 @@ export class MemoryRetriever extends BaseRetriever<MemoryDocumentMetadata> {
     const results = await this.#agent.read('recall', (memory) => recallForPrompt(memory, query, options));
     if (!results) this.#recent.delete(query);
     return (results ?? []).map(
-      ({ content, id, score, tags, session_id, created_at }) =>
-        new Document({ id, pageContent: content, metadata: { id, score, tags, session_id, created_at } }),
+      ({ content, id, score, tags, session_id, external_id, created_at }) =>
+        new Document({
+          id,
+          pageContent: content,
+          metadata: { id, score, tags, session_id, ...(external_id !== undefined && { external_id }), created_at },
+        }),
     );
   }
 

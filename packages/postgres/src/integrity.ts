@@ -81,6 +81,7 @@ interface Row {
   digest: string;
   tags: string;
   metadata: string;
+  externalId: string | null;
   entry: ReturnType<typeof buildEntry> | null;
 }
 
@@ -110,6 +111,7 @@ async function* readBatches(queries: Queries): AsyncIterable<Row[]> {
           SELECT * FROM memory WHERE (namespace, ordinal) > (${namespace}, ${ordinal}::bigint)
           ORDER BY namespace, ordinal LIMIT ${BATCH_ROWS}) AS next)
       SELECT namespace, ordinal, m.tier, m.content, encode(m.text_digest, 'hex') AS digest, m.tags, m.metadata,
+        m.external_id AS "externalId",
         CASE WHEN e.ordinal IS NOT NULL THEN json_build_object(
           'namespace', namespace, 'ordinal', ordinal, 'length', e.length, 'speaker', e.speaker, 'marks', e.marks,
           'terms', e.terms, 'frequencies', e.frequencies, 'speaker_terms', e.speaker_terms) END AS entry

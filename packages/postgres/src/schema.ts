@@ -23,7 +23,8 @@ export const MIGRATIONS: readonly SchemaStep[] = [
   -- user_id and agent_id: '' if all users, or all agents, share the memory; both never change. revision: number of texts
   -- so far. distilled_revision: revision of the last text written by consolidation, or null. tags and metadata: JSON as
   -- text, because jsonb would not preserve the order of fields. attachment_bytes: size of the row in memory_attachment,
-  -- or 0.
+  -- or 0. external_id: the caller's own id, or null. external_key: digest of user_id, agent_id and external_id, or null,
+  -- because the three texts may be too long for an index row.
   CREATE TABLE memory (
     namespace text COLLATE "C" NOT NULL,
     ordinal bigint NOT NULL,
@@ -31,6 +32,8 @@ export const MIGRATIONS: readonly SchemaStep[] = [
     session_id text COLLATE "C",
     user_id text COLLATE "C" NOT NULL,
     agent_id text COLLATE "C" NOT NULL,
+    external_id text COLLATE "C",
+    external_key text COLLATE "C",
     source text COLLATE "C" NOT NULL,
     tier text COLLATE "C" NOT NULL CHECK (tier IN ('working', 'episodic', 'semantic')),
     importance double precision NOT NULL,
@@ -53,6 +56,7 @@ export const MIGRATIONS: readonly SchemaStep[] = [
     PRIMARY KEY (namespace, ordinal)
   );
   CREATE UNIQUE INDEX memory_by_id ON memory (namespace, id);
+  CREATE UNIQUE INDEX memory_by_external_key ON memory (namespace, external_key) WHERE external_key IS NOT NULL;
   CREATE INDEX memory_by_time ON memory (namespace, created_at, ordinal);
   CREATE INDEX memory_by_session ON memory (namespace, session_id, created_at, ordinal);
   CREATE INDEX memory_by_user ON memory (namespace, user_id, session_id, created_at, ordinal);
@@ -219,6 +223,7 @@ export const MIGRATIONS: readonly SchemaStep[] = [
     PRIMARY KEY (namespace, ordinal)
   );
 
+  -- created: 1 if the first request created the memory, 0 if it named an existing memory by its external id.
   CREATE TABLE idempotency_key (
     namespace text COLLATE "C" NOT NULL,
     user_id text COLLATE "C" NOT NULL,
@@ -226,6 +231,7 @@ export const MIGRATIONS: readonly SchemaStep[] = [
     key text COLLATE "C" NOT NULL,
     digest text NOT NULL,
     memory_id text NOT NULL,
+    created integer NOT NULL,
     used_at bigint NOT NULL,
     PRIMARY KEY (namespace, user_id, agent_id, key)
   );

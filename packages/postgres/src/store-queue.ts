@@ -114,7 +114,10 @@ export class StoreQueue {
     return (
       isQuotaLimited(this.#limits.quota) ||
       this.#limited.has(namespace) ||
-      memories.some((memory) => memory.namespace === namespace && memory.supersedes !== null)
+      memories.some(
+        ({ supersedes, externalId, ...memory }) =>
+          memory.namespace === namespace && (supersedes !== null || externalId !== null),
+      )
     );
   }
 }

@@ -56,6 +56,8 @@ export interface MemoryFilter extends OwnerFilter {
   tier?: Tier;
   sessionId?: string;
   source?: string;
+  /** The caller's own id. If set, the filter also matches memories that were merged into another memory. */
+  externalId?: string;
   since?: number;
   until?: number;
   metadata?: Record<string, string>;
@@ -76,13 +78,25 @@ export const SOURCE_LABEL = 'source';
 export const SPEAKER_LABEL = 'speaker';
 
 const TAG_ATTRIBUTE = 'tag';
+const EXTERNAL_ID_ATTRIBUTE = 'external_id';
 
 function metadataAttribute(field: string): string {
   return `metadata.${field}`;
 }
 
-/** Yields the attributes that filters can match: tags, and metadata fields with a string, number, boolean or null. */
-export function* getAttributes(tags: readonly string[], metadata: Metadata): Iterable<[string, string]> {
+/** The fields of a memory from which its attributes are made. */
+export interface AttributeFields {
+  tags: readonly string[];
+  metadata: Metadata;
+  externalId: string | null;
+}
+
+/**
+ * Yields the attributes that filters can match: tags, the external id, and metadata fields with a string, number,
+ * boolean or null.
+ */
+export function* getAttributes({ tags, metadata, externalId }: AttributeFields): Iterable<[string, string]> {
+  if (externalId !== null) yield [EXTERNAL_ID_ATTRIBUTE, externalId];
   for (const tag of tags) yield [TAG_ATTRIBUTE, tag];
   for (const [field, value] of Object.entries(metadata)) {
     if (typeof value !== 'object' || value === null) yield [metadataAttribute(field), String(value)];
@@ -93,6 +107,7 @@ export function* getAttributes(tags: readonly string[], metadata: Metadata): Ite
 export function filteredAttributes(filter: MemoryFilter): [string, string][] {
   const metadata = Object.entries(filter.metadata ?? {});
   return [
+    ...(filter.externalId === undefined ? [] : [[EXTERNAL_ID_ATTRIBUTE, filter.externalId] as [string, string]]),
     ...(filter.tags ?? []).map((tag): [string, string] => [TAG_ATTRIBUTE, tag]),
     ...metadata.map(([field, value]): [string, string] => [metadataAttribute(field), value]),
   ];

@@ -32,6 +32,7 @@ export type {
 export { rankFound } from './candidates/search.ts';
 export {
   AGENT_LABEL,
+  type AttributeFields,
   belongsTo,
   filteredAttributes,
   getAttributes,

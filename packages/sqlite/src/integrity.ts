@@ -79,13 +79,18 @@ function* textProblems(connection: Connection): Iterable<string> {
   }
 }
 
+type AttributeRow = Parameters<typeof attributesOfRow>[0] & { ordinal: number; namespace: string };
+
 function* attributeProblems(connection: Connection): Iterable<string> {
-  const rows = sql(connection, 'SELECT ordinal, namespace, tags, metadata FROM memory').raw().iterate();
+  const rows = sql(
+    connection,
+    'SELECT ordinal, namespace, tags, metadata, external_id AS externalId FROM memory',
+  ).iterate();
   const find = 'SELECT 1 FROM attribute WHERE namespace = ? AND name = ? AND value = ? AND ordinal = ?';
   const has = sql(connection, find).pluck();
   let expected = 0;
-  for (const [ordinal, namespace, tags, metadata] of rows as Iterable<[number, string, string, string]>) {
-    const attributes = attributesOfRow({ tags, metadata });
+  for (const { ordinal, namespace, ...row } of rows as Iterable<AttributeRow>) {
+    const attributes = attributesOfRow(row);
     if (!attributes) yield `memory ${ordinal} has invalid tags or metadata`;
     for (const { name, key, value } of attributes ?? []) {
       expected++;

@@ -40,7 +40,7 @@ export function buildEntry(memory: Recallable, ordinal: number, revision = 0): B
     label(USER_LABEL, userId),
     label(AGENT_LABEL, agentId),
     label(SOURCE_LABEL, memory.source),
-    ...Array.from(getAttributes(memory.tags, memory.metadata), ([name, value]) => label(name, value)),
+    ...Array.from(getAttributes(memory), ([name, value]) => label(name, value)),
     ...(sessionId === null ? [] : [label(SESSION_LABEL, sessionId)]),
     ...speakerTerms.map((term) => label(SPEAKER_LABEL, term)),
   ];
@@ -267,7 +267,7 @@ export function rebuildEntry(connection: Connection, ordinal: number, revision =
 function readRecallable(connection: Connection, ordinal: number): Recallable {
   const row = sql(
     connection,
-    `SELECT namespace, user_id AS userId, agent_id AS agentId, session_id AS sessionId, source, created_at AS createdAt, stored_at AS storedAt,
+    `SELECT namespace, user_id AS userId, agent_id AS agentId, session_id AS sessionId, external_id AS externalId, source, created_at AS createdAt, stored_at AS storedAt,
        importance, tags, metadata, content
      FROM memory WHERE ordinal = ?`,
   ).get(ordinal) as Omit<Recallable, 'tags' | 'metadata'> & { tags: string; metadata: string };

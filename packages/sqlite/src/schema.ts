@@ -10,7 +10,8 @@ export const MIGRATIONS: readonly string[] = [
   `
   -- user_id and agent_id: '' if all users, or all agents, share the memory; both never change. revision: number of texts
   -- so far. distilled_revision: revision of the last text written by consolidation, or null. attachment_bytes: size of the
-  -- row in memory_attachment, or 0.
+  -- row in memory_attachment, or 0. external_id: the caller's own id, or null. external_key: digest of user_id, agent_id
+  -- and external_id, or null.
   CREATE TABLE memory (
     ordinal INTEGER PRIMARY KEY AUTOINCREMENT,
     namespace TEXT NOT NULL,
@@ -18,6 +19,8 @@ export const MIGRATIONS: readonly string[] = [
     session_id TEXT,
     user_id TEXT NOT NULL,
     agent_id TEXT NOT NULL,
+    external_id TEXT,
+    external_key TEXT,
     source TEXT NOT NULL,
     tier TEXT NOT NULL CHECK (tier IN ('working', 'episodic', 'semantic')),
     importance REAL NOT NULL,
@@ -39,6 +42,7 @@ export const MIGRATIONS: readonly string[] = [
     content TEXT NOT NULL
   ) STRICT;
   CREATE UNIQUE INDEX memory_by_id ON memory (namespace, id);
+  CREATE UNIQUE INDEX memory_by_external_key ON memory (namespace, external_key) WHERE external_key IS NOT NULL;
   CREATE INDEX memory_by_time ON memory (namespace, created_at, ordinal, expires_at, evicted_at, merged_into, user_id);
   -- The last columns make the index cover scopes and counts.
   CREATE INDEX memory_by_session
@@ -173,6 +177,7 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX pending_embedding_by_turn ON pending_embedding (reembed, stage, namespace, user_id, ordinal);
   CREATE INDEX pending_embedding_by_namespace ON pending_embedding (namespace);
 
+  -- created: 1 if the first request created the memory, 0 if it named an existing memory by its external id.
   CREATE TABLE idempotency_key (
     namespace TEXT NOT NULL,
     user_id TEXT NOT NULL,
@@ -180,6 +185,7 @@ export const MIGRATIONS: readonly string[] = [
     key TEXT NOT NULL,
     digest TEXT NOT NULL,
     memory_id TEXT NOT NULL,
+    created INTEGER NOT NULL,
     used_at INTEGER NOT NULL,
     PRIMARY KEY (namespace, user_id, agent_id, key)
   ) STRICT, WITHOUT ROWID;

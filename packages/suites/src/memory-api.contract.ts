@@ -106,6 +106,38 @@ export function memoryApiContract(
       expect(await memory.memory(stored.id)).toMatchObject({ ...fields, id: stored.id, tier: 'working', version: 1 });
     });
 
+    it('changes the memory with the external id of the request, and says whether the memory is new', async () => {
+      const request = {
+        content: 'draft',
+        external_id: 'doc/1 ?#é🎉',
+        session_id: 'external',
+        tags: ['a'],
+        metadata: { n: 1 },
+      };
+      const first = await memory.store(request);
+      expect(first).toEqual({ id: expect.stringMatching(/\S/), status: 'stored', created: true });
+      const repeated = { id: first.id, status: 'stored', created: false };
+      expect(await memory.store(request)).toEqual(repeated);
+      expect(await memory.memory(first.id)).toMatchObject({ ...request, version: 1 });
+      expect(await memory.store({ content: 'final', external_id: request.external_id, source: 'mail' })).toEqual(
+        repeated,
+      );
+      const changed = { ...request, content: 'final', source: 'mail', version: 2 };
+      expect(await memory.memory(first.id)).toMatchObject(changed);
+      const { external_id } = request;
+      const { results } = await memory.recall({ query: 'final', external_id });
+      expect(results).toMatchObject([{ id: first.id, external_id }]);
+      expect((await memory.session({ session_id: 'external' })).memories).toMatchObject([{ external_id }]);
+    });
+
+    it('refuses to make a memory supersede itself', async () => {
+      const id = await getId(memory.store({ content: 'x', external_id: 'circle' }));
+      const next = await getId(memory.store({ content: 'y', supersedes: id }));
+      const circle = memory.store({ content: 'z', external_id: 'circle', supersedes: next });
+      await expectError(circle, 'CONFLICT', '/supersedes');
+      expect(await memory.memory(id)).toMatchObject({ content: 'x', version: 1 });
+    });
+
     it('refuses an integer in metadata that JSON numbers cannot represent exactly', async () => {
       const stored = memory.store({ content: 'a', metadata: { a: { n: 2 ** 53 } } });
       await expectError(stored, 'INVALID_REQUEST', '/metadata/a/n');
@@ -181,6 +213,8 @@ export function memoryApiContract(
       ['/importance', { content: 'x', importance: '1' }],
       ['/source', { content: 'x', source: 's'.repeat(257) }],
       ['/session_id', { content: 'x', session_id: '' }],
+      ['/external_id', { content: 'x', external_id: '' }],
+      ['/external_id', { content: 'x', external_id: 'x'.repeat(513) }],
       ['/created_at', { content: 'x', created_at: 'yesterday' }],
       ['/expires_at', { content: 'x', expires_at: '2026-02-30' }],
       ['/metadata', { content: 'x', metadata: [] }],
@@ -210,6 +244,21 @@ export function memoryApiContract(
       const first = await memory.storeBatch(requests, { idempotencyKey: 'batched once' });
       expect(await memory.storeBatch(requests, { idempotencyKey: 'batched once' })).toEqual(first);
       expect((await memory.session({ session_id: 'batch once' })).total).toBe(2);
+    });
+
+    it('stores the memories of a batch with the same external id as one memory, in order', async () => {
+      const at = { session_id: 'batch again', external_id: 'one' };
+      const { results, stored_count } = await memory.storeBatch([
+        { content: 'first', ...at },
+        { content: '', ...at },
+        { content: 'second', ...at },
+      ]);
+      const [first, invalid, second] = results as { id: string; created: boolean }[];
+      expect([first, second]).toMatchObject([{ created: true }, { id: first?.id, created: false }]);
+      expect(invalid).toHaveProperty('error');
+      expect(stored_count).toBe(2);
+      const { memories } = await memory.session({ session_id: at.session_id });
+      expect(memories).toMatchObject([{ id: first?.id, content: 'second', external_id: 'one' }]);
     });
 
     it('accepts an empty batch', async () => {
@@ -517,6 +566,12 @@ export function memoryApiContract(
   });
 
   describeMethod('sessions', () => {
+    it('returns the session of the memory with an external id', async () => {
+      await memory.store({ content: 'x', session_id: 'named', external_id: 'in a named session' });
+      const { sessions } = await memory.sessions({ external_id: 'in a named session' });
+      expect(sessions).toMatchObject([{ session_id: 'named', total: 1 }]);
+    });
+
     it('lists sessions by id, with counts and times, page by page', async () => {
       const tag = ['listed'];
       for (const session_id of ['list b', 'list a', 'list c', 'list a']) {
@@ -591,6 +646,13 @@ export function memoryApiContract(
   });
 
   describeMethod('memories', () => {
+    it('returns the memory with an external id', async () => {
+      await memory.storeBatch(['list a', 'list b'].map((external_id) => ({ content: 'listed by name', external_id })));
+      const { memories, total } = await memory.memories({ external_id: 'list b' });
+      expect([memories, total]).toMatchObject([[{ external_id: 'list b', content: 'listed by name' }], 1]);
+      expect(await memory.memories({ external_id: 'list c' })).toEqual({ memories: [], total: 0 });
+    });
+
     it('lists memories that match a filter, newest first, page by page', async () => {
       const ids = await storeAll('to be listed', ['one', 'two', 'three', 'four', 'five']);
       const filter = { session_id: 'to be listed' };
@@ -778,6 +840,14 @@ export function memoryApiContract(
       const rest = { tag: 'many', source: 'swarm', before: '2010-01-01T00:00:00.001Z' };
       expect(await memory.forgetMany({ ...rest, before: at.created_at })).toMatchObject({ forgotten_count: 0 });
       expect(await memory.forgetMany(rest)).toMatchObject({ forgotten_count: 1 });
+    });
+
+    it('deletes the memory with an external id, which frees the id', async () => {
+      const request = { content: 'a fruit fly', external_id: 'fly' };
+      const first = await memory.store(request);
+      await memory.store({ content: 'a fruit fly', external_id: 'another fly' });
+      expect(await memory.forgetMany({ external_id: 'fly' })).toMatchObject({ forgotten_count: 1 });
+      expect(await memory.store(request)).toMatchObject({ created: true, id: expect.not.stringMatching(first.id) });
     });
 
     it('deletes the memories that match a metadata condition', async () => {
@@ -1125,6 +1195,16 @@ export function memoryApiContract(
     const getEventTypes = (events: MemoryEvent[], id: string) =>
       events.filter((event) => 'memory_ids' in event && event.memory_ids.includes(id)).map(({ type }) => type);
 
+    it('reports a repeated store as an update if it changes the memory, and not otherwise', async () => {
+      const seen = await follow({});
+      const request = { content: 'a watched dunnock', external_id: 'dunnock' };
+      const id = await getId(memory.store(request));
+      await memory.store(request);
+      await memory.store({ ...request, content: 'a watched accentor' });
+      await memory.forget(id);
+      await expect.poll(() => getEventTypes(seen, id)).toEqual(['stored', 'updated', 'forgotten']);
+    });
+
     it('reports events in the order of the changes', async () => {
       const seen = await follow({});
       const id = await getId(memory.store({ content: 'a watched wheatear' }));
@@ -1218,6 +1298,20 @@ export function memoryApiContract(
       });
       expect(await memory.memory(id)).toMatchObject({ content: 'an imported ibis', session_id: 'imported' });
       expect(await recallIds({ query: 'imported ibis', top_k: 1 })).toEqual([id]);
+    });
+
+    it('restores external ids, and refuses another memory with the same one', async () => {
+      const stored = await memory.store({ content: 'a named ibis', external_id: 'ibis' });
+      const lines = await exportLines();
+      await memory.forget(stored.id);
+      const own = await memory.store({ content: 'another named ibis', external_id: 'ibis' });
+      const refusing = await memory.importMemories(asBytes(lines));
+      expect(refusing).toMatchObject({ imported_count: 0, refused: [{ error: { code: 'CONFLICT' } }] });
+      await memory.forget(own.id);
+      expect(await memory.importMemories(asBytes(lines))).toMatchObject({ imported_count: 1, refused_count: 0 });
+      const again = await memory.store({ content: 'a named ibis', external_id: 'ibis' });
+      expect(again).toEqual({ id: stored.id, status: 'stored', created: false });
+      await memory.forget(stored.id);
     });
 
     it('rejects an import without a header, and returns an error for each invalid line', async () => {

@@ -16,6 +16,7 @@ export function newMemory(fields: Partial<NewMemory> & Pick<NewMemory, 'id'>): N
     userId: '',
     agentId: '',
     metadata: {},
+    externalId: null,
     createdAt,
     storedAt: createdAt,
     expiresAt: null,

@@ -443,7 +443,8 @@ export function exportStorageContract(open: () => Promise<StorageUnderTest>): vo
       const semantic = { session_id: null, tier: 'semantic', distilled_revision: 2 };
       const response = await imported(other, [
         header(),
-        // Duplicates of each other, a duplicate of itself, of a memory in another session, and of a hidden duplicate.
+        // Duplicates of each other, a duplicate of itself, of a memory that a client moved to another session, and of a
+        // hidden duplicate.
         episode('a', { merged_into: 'b' }),
         episode('b', { merged_into: 'a' }),
         episode('c', { merged_into: 'c' }),
@@ -466,7 +467,7 @@ export function exportStorageContract(open: () => Promise<StorageUnderTest>): vo
       expect(stored.get('a')?.merged_into).toBeNull();
       expect(stored.get('b')?.merged_into).toBe('a');
       expect(stored.get('c')?.merged_into).toBeNull();
-      expect(stored.get('d')?.merged_into).toBeNull();
+      expect(stored.get('d')?.merged_into).toBe('a');
       expect(stored.get('e')?.merged_into).toBeNull();
       expect(stored.get('s')?.derived_from).toEqual(['c']);
       expect(stored.get('w')?.awaits).toEqual([]);

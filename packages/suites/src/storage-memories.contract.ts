@@ -51,7 +51,11 @@ export function memoryStorageContract(tested: TestedStorage): void {
     it('stores one memory per idempotency key, and refuses the key for another request', async () => {
       const idempotency = { key: 'k', digest: 'd' };
       const first = await storeMemory({ idempotency });
-      expect(await tested.storage.store(nextMemory({ idempotency }))).toEqual({ outcome: 'repeated', id: first.id });
+      expect(await tested.storage.store(nextMemory({ idempotency }))).toEqual({
+        outcome: 'repeated',
+        id: first.id,
+        created: true,
+      });
       expect(await tested.storage.store(nextMemory({ idempotency: { key: 'k', digest: 'other' } }))).toEqual({
         outcome: 'conflict',
       });
@@ -97,10 +101,10 @@ export function memoryStorageContract(tested: TestedStorage): void {
       expect(await tested.storage.storeMany(many)).toEqual([
         { outcome: 'stored', ordinal: ordinal + 1 },
         { outcome: 'superseded-unknown' },
-        { outcome: 'repeated', id: before.id },
+        { outcome: 'repeated', id: before.id, created: true },
         { outcome: 'conflict' },
         { outcome: 'stored', ordinal: ordinal + 2 },
-        { outcome: 'repeated', id: many[4]?.id },
+        { outcome: 'repeated', id: many[4]?.id, created: true },
       ]);
       const { items } = await tested.storage.session('default', 'many', ALL, NOW);
       expect(items.map((item) => item.id)).toEqual([many[0]?.id, many[4]?.id]);

@@ -220,7 +220,11 @@ export function namespaceStorageContract(tested: TestedStorage): void {
       await tested.storage.setQuota('a', { memories: 1, bytes: null });
       const idempotency = { key: 'k', digest: 'd' };
       const id = await storeMemory({ idempotency });
-      expect(await tested.storage.store(nextMemory({ idempotency }))).toEqual({ outcome: 'repeated', id });
+      expect(await tested.storage.store(nextMemory({ idempotency }))).toEqual({
+        outcome: 'repeated',
+        id,
+        created: true,
+      });
     });
 
     it('a quota does not affect existing memories, and applies immediately after a change', async () => {

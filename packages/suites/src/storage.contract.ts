@@ -5,6 +5,7 @@ import { type OpenStorage, testedStorage } from './storage.fixture.ts';
 import { consolidationStorageContract } from './storage-consolidation.contract.ts';
 import { distilStorageContract } from './storage-distil.contract.ts';
 import { exportStorageContract } from './storage-export.contract.ts';
+import { externalIdStorageContract } from './storage-external-ids.contract.ts';
 import { listStorageContract } from './storage-lists.contract.ts';
 import { memoryStorageContract } from './storage-memories.contract.ts';
 import { namespaceStorageContract } from './storage-namespaces.contract.ts';
@@ -24,6 +25,7 @@ export function storageContract(open: OpenStorage, unmet: Unmet = {}): void {
   skipUnmet(unmet);
   const tested = testedStorage(open);
   describe('memory storage', () => memoryStorageContract(tested));
+  describe('external ids', () => externalIdStorageContract(tested));
   describe('lists of sessions and users', () => listStorageContract(tested));
   describe('search storage', () => searchStorageContract(tested));
   describe('vector storage', () => vectorStorageContract(tested));

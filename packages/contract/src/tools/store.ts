@@ -19,5 +19,8 @@ export const store = tool({
   input: StoreRequest,
   output: StoreResponse,
   call: (api, args, options) => api.store(args, options),
-  text: ({ id }) => `Stored. Its id is ${formatId(id)}.`,
+  text: ({ id, created }) =>
+    created === false
+      ? `Stored in the memory that has this external_id. Its id is ${formatId(id)}.`
+      : `Stored. Its id is ${formatId(id)}.`,
 });

@@ -117,7 +117,7 @@ export async function forgetMany(
     throw invalidRequest([
       {
         path: '',
-        message: `query must contain at least one of user_id, agent_id, session_id, tag, source, metadata, before`,
+        message: `query must contain at least one of user_id, agent_id, session_id, tag, source, external_id, metadata, before`,
       },
     ]);
   }
@@ -126,6 +126,7 @@ export async function forgetMany(
     ...(request.session_id !== undefined && { sessionId: request.session_id }),
     ...(request.tag !== undefined && { tag: request.tag }),
     ...(request.source !== undefined && { source: request.source }),
+    ...(request.external_id !== undefined && { externalId: request.external_id }),
     ...(request.metadata && { metadata: request.metadata }),
     ...(request.before !== undefined && { createdBefore: toMs(request.before, 'before') }),
   };

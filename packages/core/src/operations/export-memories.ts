@@ -10,7 +10,7 @@ import {
 } from '@memoryd/contract';
 import type { ExportRecord, MemoryRecord } from '../ports/storage-export.ts';
 import { createTextsTooLongError } from '../record-size.ts';
-import { toOwner, toOwnerFilter } from '../request-filter.ts';
+import { toExternalId, toOwner, toOwnerFilter } from '../request-filter.ts';
 import { toTimestamp, toTimestampOrNull } from '../time.ts';
 import type { Core } from './core.ts';
 
@@ -62,6 +62,7 @@ function toExported(record: MemoryRecord): ExportedMemory {
     source: record.source,
     session_id: record.sessionId,
     ...toOwner(record),
+    ...toExternalId(record),
     tier: record.tier,
     metadata: record.metadata,
     ...(record.attachment !== undefined && { attachment: record.attachment }),

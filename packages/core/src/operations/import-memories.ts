@@ -231,11 +231,11 @@ function toRefusal(outcome: Exclude<ImportOutcome, 'imported' | 'unchanged'>): M
       'must name a memory on an earlier line that is not a source of another semantic memory',
     );
   }
-  return new MemoryError(
-    'CONFLICT',
-    'a memory with this id already exists with another content, version or stored_at; forget that memory, or omit the ' +
-      'line',
-  );
+  const conflict =
+    outcome === 'external-id-taken'
+      ? 'another memory of this user and agent already has this external_id'
+      : 'a memory with this id already exists with another content, version, stored_at or external_id';
+  return new MemoryError('CONFLICT', `${conflict}; forget that memory, or omit the line`);
 }
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
@@ -302,6 +302,7 @@ function toKeptMemory(exported: ExportedMemory): MemoryRecord {
     sessionId: exported.session_id,
     userId: exported.user_id ?? '',
     agentId: exported.agent_id ?? '',
+    externalId: exported.external_id ?? null,
     tier: exported.tier,
     metadata: exported.metadata,
     ...(exported.attachment !== undefined && { attachment: exported.attachment }),
@@ -341,6 +342,7 @@ function assertCoherent(memory: ExportedMemory): void {
   const rules: [holds: boolean, field: keyof ExportedMemory, must: string][] = [
     [isSemantic === (session_id === null), 'session_id', 'must be null for semantic memories and set for others'],
     [isRewritten || isSemantic === derived_from.length > 0, 'derived_from', MUST_NAME_SOURCES],
+    [!isSemantic || memory.external_id === undefined, 'external_id', 'must be absent for semantic memories'],
     [isSemantic || formerly.length === 0, 'formerly_derived_from', 'must be empty unless the memory is semantic'],
     [hasValidRevision, 'distilled_revision', 'must be a revision for semantic memories and null for others'],
     [memory.supersedes !== id, 'supersedes', 'must not be the memory itself'],

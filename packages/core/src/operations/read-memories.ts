@@ -19,7 +19,7 @@ import {
 import { getRetention } from '@memoryd/search';
 import { numberCursors, pageEnd, pageRequest, positionCursors, sessionPlaceCursors, textCursors } from '../cursor.ts';
 import type { MemoryText, StoredMemory } from '../ports/storage-memories.ts';
-import { toMemoryFilter, toOwner, toOwnerFilter } from '../request-filter.ts';
+import { toExternalId, toMemoryFilter, toOwner, toOwnerFilter } from '../request-filter.ts';
 import { toMs, toTimestamp, toTimestampOrNull } from '../time.ts';
 import type { Core } from './core.ts';
 
@@ -77,12 +77,21 @@ export async function session(core: Core, namespace: string, request: SessionReq
   const selection = { namespace, filters: { ...of, sessionId: session_id } };
   const paging = pageRequest(core, request, sessionCursors, selection);
   const page = await core.storage.session(namespace, session_id, paging, core.clock.now(), of, { attachments });
-  const memories = page.items.map(({ id, content, tags, importance, createdAt, attachment, mergedInto, ...owner }) => {
+  const memories = page.items.map(({ id, content, tags, importance, createdAt, attachment, mergedInto, ...rest }) => {
     const optional = {
       ...(attachment !== undefined && { attachment }),
       ...(mergedInto !== null && { merged_into: mergedInto }),
     };
-    return { id, content, tags, importance, ...toOwner(owner), created_at: toTimestamp(createdAt), ...optional };
+    return {
+      id,
+      content,
+      tags,
+      importance,
+      ...toOwner(rest),
+      ...toExternalId(rest),
+      created_at: toTimestamp(createdAt),
+      ...optional,
+    };
   });
   return { session_id, memories, ...pageEnd(core, page, sessionCursors, selection) };
 }
@@ -165,6 +174,7 @@ function toMemory(stored: StoredMemory, now: number): Memory {
     source: stored.source,
     session_id: stored.sessionId,
     ...toOwner(stored),
+    ...toExternalId(stored),
     tier: stored.tier,
     metadata: stored.metadata,
     created_at: toTimestamp(stored.createdAt),

@@ -12,7 +12,7 @@ import {
 import type { OwnerFilter, QueryContext, Ranked, SearchResult } from '@memoryd/search';
 import { findTimeZone, WEIGHTS, wordMatcher } from '@memoryd/search';
 import { findResults, Stages } from '../find.ts';
-import { toMemoryFilter, toOwner } from '../request-filter.ts';
+import { toExternalId, toMemoryFilter, toOwner } from '../request-filter.ts';
 import { toMs, toTimestamp } from '../time.ts';
 import type { Core } from './core.ts';
 import { createHighlighter } from './highlight.ts';
@@ -83,6 +83,7 @@ function toResult({ memory, score, ranked }: SearchResult, getExplanation: Expla
     tags: memory.tags,
     session_id: memory.sessionId,
     ...toOwner(memory),
+    ...toExternalId(memory),
     created_at: toTimestamp(memory.createdAt),
     ...(memory.supersededBy !== null && { superseded_by: memory.supersededBy }),
     ...(ranked && getExplanation && { explanation: getExplanation(memory.content, ranked) }),

@@ -17,7 +17,7 @@ import {
   type StoreResponse,
   withoutNullFields,
 } from '@memoryd/contract';
-import type { NewMemory, StoreOutcome } from '../ports/storage-memories.ts';
+import type { ChangedFields, NewMemory, StoreOutcome } from '../ports/storage-memories.ts';
 import type { OverQuota } from '../ports/storage-namespaces.ts';
 import { CHUNK_CHARS, CHUNK_MEMORIES } from '../record-size.ts';
 import { assertOwnerGiven } from '../request-filter.ts';
@@ -40,10 +40,7 @@ export async function store(
   const memory = toNewMemory(core, namespace, accepted, core.arrivals.now());
   if (key !== undefined) memory.idempotency = { key, digest: await requestDigest(accepted) };
   const stored = await core.storage.store(memory);
-  if (stored.outcome === 'stored') {
-    core.events.publishMemories(namespace, 'stored', [memory]);
-    await core.embedding?.stored([{ ordinal: stored.ordinal, revision: 1, content: memory.content }]);
-  }
+  await announce(core, namespace, [memory], [stored]);
   return toResponse(stored, memory, redacted);
 }
 
@@ -68,6 +65,8 @@ function toNewMemory(core: Core, namespace: string, request: StoreFields, arrive
     agentId: request.agent_id ?? '',
     metadata: request.metadata ?? {},
     ...(request.attachment !== undefined && { attachment: request.attachment }),
+    externalId: request.external_id ?? null,
+    ...(request.external_id !== undefined && { given: getGiven(request) }),
     createdAt: request.created_at === undefined ? arrivedAt : toMs(request.created_at, 'created_at'),
     storedAt: arrivedAt,
     expiresAt: toMsOrNull(request.expires_at, 'expires_at'),
@@ -75,13 +74,70 @@ function toNewMemory(core: Core, namespace: string, request: StoreFields, arrive
   };
 }
 
+/** The request field of each field that a store with the external id of an existing memory can change. */
+const GIVEN_FIELDS = {
+  content: 'content',
+  tags: 'tags',
+  importance: 'importance',
+  source: 'source',
+  sessionId: 'session_id',
+  metadata: 'metadata',
+  attachment: 'attachment',
+  createdAt: 'created_at',
+  expiresAt: 'expires_at',
+  supersedes: 'supersedes',
+} as const satisfies Record<keyof ChangedFields, keyof StoreFields>;
+
+function getGiven(request: StoreFields): (keyof ChangedFields)[] {
+  const fields = Object.entries(GIVEN_FIELDS) as [keyof ChangedFields, keyof StoreFields][];
+  return fields.flatMap(([field, name]) => (request[name] === undefined ? [] : [field]));
+}
+
+/** Publishes the events of stored and changed memories, and embeds their texts. */
+async function announce(
+  core: Core,
+  namespace: string,
+  memories: readonly NewMemory[],
+  outcomes: readonly StoreOutcome[],
+): Promise<void> {
+  const pairs = memories.map((memory, i) => ({ memory, result: outcomes[i] as StoreOutcome }));
+  const stored = pairs.flatMap(({ memory, result }) => (result.outcome === 'stored' ? [{ memory, ...result }] : []));
+  const updated = pairs.flatMap(({ memory, result }) =>
+    result.outcome === 'updated' ? [{ ...memory, ...result }] : [],
+  );
+  core.events.publishMemories(
+    namespace,
+    'stored',
+    stored.map(({ memory }) => memory),
+  );
+  core.events.publishMemories(namespace, 'updated', updated);
+  if (updated.some(({ othersEmbedding }) => othersEmbedding)) core.embedding?.look();
+  await Promise.all([
+    core.embedding?.stored(stored.map(({ memory, ordinal }) => ({ ordinal, revision: 1, content: memory.content }))),
+    ...updated.flatMap(({ embedding, ordinal }) => (embedding ? [core.embedding?.changed(ordinal)] : [])),
+  ]);
+}
+
 /** Returns the response for a stored memory. Throws the error for a memory that was not stored. */
 function toResponse(stored: StoreOutcome, memory: NewMemory, redacted?: RedactedSecrets[]): StoreResponse {
+  const respond = (id: string, created: boolean): StoreResponse => ({
+    id,
+    status: 'stored',
+    ...(memory.externalId !== null && { created }),
+    ...(redacted && { redacted }),
+  });
   switch (stored.outcome) {
     case 'stored':
-      return { id: memory.id, status: 'stored', ...(redacted && { redacted }) };
+      return respond(memory.id, true);
+    case 'updated':
+    case 'unchanged':
+      return respond(stored.id, false);
     case 'repeated':
-      return { id: stored.id, status: 'stored', ...(redacted && { redacted }) };
+      return respond(stored.id, stored.created);
+    case 'superseding-itself':
+      throw new MemoryError('CONFLICT', SUPERSEDING_ITSELF, {
+        details: [{ path: '/supersedes', message: SUPERSEDING_ITSELF }],
+      });
     case 'conflict':
       throw new MemoryError('CONFLICT', 'the idempotency key was already used with a different request; use a new key');
     case 'over-quota':
@@ -92,6 +148,9 @@ function toResponse(stored: StoreOutcome, memory: NewMemory, redacted?: Redacted
       });
   }
 }
+
+const SUPERSEDING_ITSELF =
+  'supersedes must not lead back to the memory with this external_id; name a memory that does not supersede it';
 
 /** Creates the FORBIDDEN error, whose message names the quota and explains how to free space or raise the quota. */
 export function quotaExceeded({ holder, of, limit }: OverQuota): MemoryError {
@@ -245,17 +304,7 @@ async function storeItems(
     const failure = reportFailure(core, memories.length, error);
     return memories.map(() => failure);
   }
-  const stored = memories.flatMap((memory, i) => {
-    const outcome = outcomes[i];
-    if (outcome?.outcome !== 'stored') return [];
-    return [{ memory, pending: { ordinal: outcome.ordinal, revision: 1, content: memory.content } }];
-  });
-  core.events.publishMemories(
-    namespace,
-    'stored',
-    stored.map(({ memory }) => memory),
-  );
-  await core.embedding?.stored(stored.map(({ pending }) => pending));
+  await announce(core, namespace, memories, outcomes);
   return accepted.map(({ memory, redacted }, i) =>
     catchMemoryError(() => toResponse(outcomes[i] as StoreOutcome, memory, redacted)),
   );

@@ -56,10 +56,11 @@ export interface PendingLink extends Owner {
 
 /**
  * `unchanged`: the owner has the memory with the same text, version and storage time, or the declined group.
- * `different`: the owner has a memory with the id that differs in one of these fields. `rootless`: a semantic memory
+ * `different`: the owner has a memory with the id that differs in one of these fields or in the external id.
+ * `external-id-taken`: the owner has another memory with the external id. `rootless`: a semantic memory
  * whose text no client wrote, and of which the owner has no source or an invalid source.
  */
-export type ImportOutcome = 'imported' | 'unchanged' | 'different' | 'rootless' | OverQuota;
+export type ImportOutcome = 'imported' | 'unchanged' | 'different' | 'external-id-taken' | 'rootless' | OverQuota;
 
 export interface ImportedRecord {
   outcome: ImportOutcome;

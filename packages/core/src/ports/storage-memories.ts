@@ -36,6 +36,13 @@ export interface NewMemory extends Owner {
   sessionId: string;
   metadata: Metadata;
   attachment?: string;
+  /** The caller's own id of the memory; null if it has none. */
+  externalId: string | null;
+  /**
+   * The fields that the client gave. If the owner has a memory with the external id, only these fields of that memory
+   * change. Ignored without an external id.
+   */
+  given?: readonly (keyof ChangedFields)[];
   createdAt: number;
   storedAt: number;
   expiresAt: number | null;
@@ -44,29 +51,47 @@ export interface NewMemory extends Owner {
   idempotency?: { key: string; digest: string };
 }
 
-/** `repeated`: the idempotency key was used before with the same digest; `id` is the memory that was stored then. */
+/**
+ * `updated` and `unchanged`: the owner has a memory with the external id. For `embedding` and `othersEmbedding`, see
+ * `UpdateOutcome`. `repeated`: the idempotency key was used before with the same digest; `id` is the memory that was
+ * stored then, and `created` is false if that memory existed before. `superseding-itself`: the memory would supersede
+ * itself, directly or through other memories.
+ */
 export type StoreOutcome =
   | { outcome: 'stored'; ordinal: number }
-  | { outcome: 'repeated'; id: string }
+  | { outcome: 'updated'; id: string; ordinal: number; embedding: boolean; othersEmbedding: boolean }
+  | { outcome: 'unchanged'; id: string }
+  | { outcome: 'repeated'; id: string; created: boolean }
+  | { outcome: 'superseding-itself' }
   | { outcome: 'conflict' }
   | { outcome: 'superseded-unknown' }
   | OverQuota;
 
-/**
- * Changes to a memory. Absent fields stay unchanged. If the owner of the memory does not match `of`, the outcome is
- * `unknown`.
- */
-export interface MemoryChange {
-  namespace: string;
-  id: string;
-  at: number;
-  of?: OwnerFilter;
-  ifVersions?: number[];
+/** New values of the fields of a memory that an update can change. Absent fields stay unchanged. */
+interface UpdatedFields {
   content?: string;
   importance?: number;
   tags?: string[];
   metadata?: Metadata;
   expiresAt?: number | null;
+}
+
+/** New values of the fields of a memory that a store with its external id can change. */
+export interface ChangedFields extends UpdatedFields {
+  sessionId?: string;
+  source?: string;
+  createdAt?: number;
+  attachment?: string;
+  supersedes?: string;
+}
+
+/** A change of a memory. If the owner of the memory does not match `of`, the outcome is `unknown`. */
+export interface MemoryChange extends UpdatedFields {
+  namespace: string;
+  id: string;
+  at: number;
+  of?: OwnerFilter;
+  ifVersions?: number[];
 }
 
 /**
@@ -113,6 +138,7 @@ export interface ForgetSelection extends OwnerFilter {
   sessionId?: string;
   tag?: string;
   source?: string;
+  externalId?: string;
   metadata?: Record<string, string>;
   createdBefore?: number;
 }
@@ -200,6 +226,10 @@ export interface MemoryStorage {
   /**
    * Stores a memory, unless the memory would exceed a quota. Concurrent writers cannot exceed a quota together. If the
    * working tier is then more than three quarters full, the oldest working memories of the namespace are promoted.
+   *
+   * If the owner has a memory with the same external id, changes the given fields of that memory as `update` does.
+   * Evicted and expired memories are changed too. A changed memory returns to recall if it was evicted and has not
+   * expired. A value that is equal changes nothing.
    */
   store(memory: NewMemory): Promise<StoreOutcome>;
   /**

@@ -25,13 +25,22 @@ interface StoredAttribute {
 }
 
 /** Returns the distinct attributes of a memory row, or undefined if its JSON cannot be parsed. */
-export function attributesOfRow({ tags, metadata }: { tags: string; metadata: string }): StoredAttribute[] | undefined {
+export function attributesOfRow({
+  tags,
+  metadata,
+  externalId,
+}: {
+  tags: string;
+  metadata: string;
+  externalId: string | null;
+}): StoredAttribute[] | undefined {
   try {
     const all = [
-      ...getAttributes(
-        fromJson<string[]>(tags, 'the tags of', 'a memory'),
-        fromJson<Metadata>(metadata, 'the metadata of', 'a memory'),
-      ),
+      ...getAttributes({
+        tags: fromJson<string[]>(tags, 'the tags of', 'a memory'),
+        metadata: fromJson<Metadata>(metadata, 'the metadata of', 'a memory'),
+        externalId,
+      }),
     ];
     const distinct = new Map(all.map((attribute) => [attribute.join('\0'), attribute])).values();
     return Array.from(distinct, ([name, value]) => ({ name, key: attributeKey(name), value: attributeKey(value) }));

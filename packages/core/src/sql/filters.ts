@@ -7,7 +7,8 @@ import { join, raw, type Sql, sql } from './sql.ts';
 
 /** Returns a condition on `memory m`: in the namespace, visible at `now`, and matching the filter. */
 export function liveAndPassing(dialect: Dialect, namespace: string, filter: MemoryFilter, now: number): Sql {
-  const isVisible = raw(filter.idPart === undefined ? IN_TIER : 'm.evicted_at IS NULL');
+  const namesMemory = filter.idPart !== undefined || filter.externalId !== undefined;
+  const isVisible = raw(namesMemory ? 'm.evicted_at IS NULL' : IN_TIER);
   const conditions = [matching(dialect, namespace, filter), isVisible, notExpired(now)];
   if (filter.idPart !== undefined) conditions.push(hasIdPart(namespace, filter.idPart));
   if (filter.superseded === false) conditions.push(raw('m.superseded_by IS NULL'));
@@ -21,8 +22,7 @@ function hasIdPart(namespace: string, part: string): Sql {
 }
 
 /** The filter conditions that an index supports. */
-type Indexed = Pick<MemoryFilter, 'tags' | 'metadata' | 'tier' | 'sessionId' | 'source' | 'since' | 'until'> &
-  OwnerFilter;
+type Indexed = Omit<MemoryFilter, 'idPart' | 'superseded'>;
 
 /** Returns a condition on `memory m`: in the namespace and matching the filter. */
 export function matching(dialect: Dialect, namespace: string, filter: Indexed): Sql {
@@ -107,7 +107,7 @@ export function isPromoted(promotion: Promotion): Sql {
 
 /** Returns the columns of a `MemoryRow`, selected from `memory m` joined with `WITH_ACCESS`. */
 export function memoryColumns({ jsonArray }: Dialect): Sql {
-  return sql`m.ordinal, m.id, m.session_id, m.user_id, m.agent_id, m.source, m.tier, m.importance, m.created_at, m.stored_at, m.updated_at,
+  return sql`m.ordinal, m.id, m.session_id, m.user_id, m.agent_id, m.external_id, m.source, m.tier, m.importance, m.created_at, m.stored_at, m.updated_at,
     m.expires_at, m.supersedes, m.superseded_by, m.merged_into, m.version, m.tags, m.metadata, m.content,
     coalesce(c.count, 0) AS access_count, c.last_at AS accessed_at,
     CASE WHEN m.tier = 'semantic' THEN (

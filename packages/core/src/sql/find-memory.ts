@@ -1,7 +1,7 @@
 import type { Metadata, Tier } from '@memoryd/contract';
 import type { Owner } from '@memoryd/search';
 import { belongsTo } from '@memoryd/search';
-import type { MemoryChange } from '../ports/storage-memories.ts';
+import type { ChangedFields, MemoryChange } from '../ports/storage-memories.ts';
 import { fromJson } from './corruption.ts';
 import type { MemoryAttributes } from './memory-rows.ts';
 import type { Queries } from './queries.ts';
@@ -18,9 +18,9 @@ export interface FoundMemory extends Target, Owner {
 export type Erasable = Omit<FoundMemory, 'content'>;
 
 const ERASABLE_COLUMNS =
-  raw(`m.namespace, m.user_id AS "userId", m.agent_id AS "agentId", m.session_id AS "sessionId", m.created_at AS "createdAt", m.ordinal, m.id, m.tier, m.version, m.revision,
+  raw(`m.namespace, m.user_id AS "userId", m.agent_id AS "agentId", m.external_id AS "externalId", m.source, m.importance, m.session_id AS "sessionId", m.created_at AS "createdAt", m.ordinal, m.id, m.tier, m.version, m.revision,
   m.distilled_revision AS "distilledRevision", m.expires_at AS "expiresAt", m.evicted_at AS "evictedAt",
-  m.merged_into AS "mergedInto", m.supersedes, m.tags, m.metadata`);
+  m.merged_into AS "mergedInto", m.supersedes, m.tags, m.metadata, m.attachment_bytes AS "attachmentBytes"`);
 
 const FOUND = sql`SELECT ${ERASABLE_COLUMNS}, m.content FROM memory m`;
 
@@ -90,10 +90,11 @@ export function isInTier({ mergedInto, evictedAt }: Pick<FoundMemory, 'mergedInt
   return mergedInto === null && evictedAt === null;
 }
 
-export function toMemoryAttributes({ namespace, ordinal, tags, metadata }: Erasable): MemoryAttributes {
+export function toMemoryAttributes({ namespace, ordinal, externalId, tags, metadata }: Erasable): MemoryAttributes {
   return {
     namespace,
     ordinal,
+    externalId,
     tags: fromJson<string[]>(tags, 'the tags of memory', ordinal),
     metadata: fromJson<Metadata>(metadata, 'the metadata of memory', ordinal),
   };
@@ -103,6 +104,9 @@ export function toMemoryAttributes({ namespace, ordinal, tags, metadata }: Erasa
 export interface Target {
   ordinal: number;
   id: string;
+  externalId: string | null;
+  source: string;
+  importance: number;
   sessionId: string | null;
   createdAt: number;
   tier: Tier;
@@ -117,7 +121,11 @@ export interface Target {
   content: string;
   tags: string;
   metadata: string;
+  attachmentBytes: number;
 }
+
+/** A change of a memory at a time. */
+export type FieldChange = ChangedFields & { at: number };
 
 /** The effects of a change to a memory. */
 export interface UpdatePlan {
@@ -125,19 +133,42 @@ export interface UpdatePlan {
   newText: string | undefined;
   newExpiry: boolean;
   newMetadata: boolean;
-  /** True if a merged duplicate must be detached, because its text or metadata will differ from its group. */
+  /** True if the session, source or creation time changes. */
+  isMoved: boolean;
+  /**
+   * True if a merged duplicate must be detached, because its text, metadata, session, source or link will differ from its
+   * group.
+   */
   leavesGroup: boolean;
+  /** True if the memory was evicted and returns to recall. */
+  leavesArchive: boolean;
 }
 
-/** Returns the effects of a change, or the reason why the change is rejected. */
-export function planUpdate(target: FoundMemory, change: MemoryChange): UpdatePlan | 'unknown' | 'stale' {
-  if (!belongsTo(target, change.of ?? {}) || isHidden(target, change.at)) return 'unknown';
-  if (!isCurrent(target, change.ifVersions)) return 'stale';
+/** Returns the reason why an update is rejected, if any. */
+export function getRefusal(target: FoundMemory, change: MemoryChange): 'unknown' | 'stale' | undefined {
+  if (!belongsTo(target, change.of ?? {}) || target.evictedAt !== null || isExpired(target.expiresAt, change.at)) {
+    return 'unknown';
+  }
+  return isCurrent(target, change.ifVersions) ? undefined : 'stale';
+}
+
+/** Returns the effects of a change. */
+export function planUpdate(target: FoundMemory, change: FieldChange): UpdatePlan {
+  const { sessionId, source, createdAt, supersedes, expiresAt = target.expiresAt } = change;
   const newText = change.content !== target.content ? change.content : undefined;
-  const newExpiry = change.expiresAt !== undefined && change.expiresAt !== target.expiresAt;
+  const newExpiry = expiresAt !== target.expiresAt;
   const newMetadata = change.metadata !== undefined && JSON.stringify(change.metadata) !== target.metadata;
-  const leavesGroup = target.mergedInto !== null && (newText !== undefined || newMetadata);
-  return { newText, newExpiry, newMetadata, leavesGroup };
+  const isOther = newText !== undefined || newMetadata || (sessionId ?? source ?? supersedes) !== undefined;
+  const leavesGroup = target.mergedInto !== null && isOther;
+  return {
+    newText,
+    newExpiry,
+    newMetadata,
+    isMoved: (sessionId ?? source ?? createdAt) !== undefined,
+    leavesGroup,
+    leavesArchive:
+      target.evictedAt !== null && (target.mergedInto === null || leavesGroup) && !isExpired(expiresAt, change.at),
+  };
 }
 
 /** Returns true if one memory may supersede another. A memory can supersede at most one other memory. */
@@ -145,8 +176,8 @@ export function canSupersede(superseding: Target, superseded: Target): boolean {
   return superseding.ordinal !== superseded.ordinal && superseding.supersedes === null;
 }
 
-function isHidden(target: Target, now: number): boolean {
-  return target.evictedAt !== null || (target.expiresAt !== null && target.expiresAt <= now);
+function isExpired(expiresAt: number | null, now: number): boolean {
+  return expiresAt !== null && expiresAt <= now;
 }
 
 /** Returns true if the current version is in `versions`, or if no versions are given. */

@@ -2,6 +2,7 @@ import type { Tier } from '@memoryd/contract';
 import type { Owner } from '@memoryd/search';
 import { haveSameOwner } from '@memoryd/search';
 import type { ImportedRecord, ImportOutcome, MemoryRecord, PendingLink } from '../ports/storage-export.ts';
+import type { ExternalIds } from './external-ids.ts';
 import { countLeaving, TIER_MEMBER, type TierMember } from './list-counters.ts';
 import type { Transaction } from './queries.ts';
 import { getRecordUsage, type Rooms } from './quotas.ts';
@@ -80,13 +81,13 @@ async function mergeAll(transaction: Transaction, namespace: string, links: read
 /** A memory that an import has merged. */
 type Merged = TierMember & { ordinal: number; evictedAt: number | null };
 
-// A client may have changed the survivor since the merge, so the texts need not be equal. A merge into a memory that is
+// A client may have changed the survivor since the merge, so the texts and sessions need not be equal. A merge into a memory that is
 // itself merged is invalid, because clients could not reach the duplicate.
 async function mergeInto(transaction: Transaction, namespace: string, { ordinal, target }: ResolvedLink) {
   const survivor = await transaction.row<{ id: string }>(sql`
     SELECT s.id FROM memory m CROSS JOIN memory s
     WHERE m.namespace = ${namespace} AND m.ordinal = ${ordinal} AND s.namespace = ${namespace} AND s.ordinal = ${target}
-      AND m.session_id = s.session_id AND m.evicted_at IS NOT DISTINCT FROM s.evicted_at
+      AND m.session_id IS NOT NULL AND s.session_id IS NOT NULL AND m.evicted_at IS NOT DISTINCT FROM s.evicted_at
       AND m.merged_into IS NULL AND s.merged_into IS NULL AND m.id <> s.id
       AND NOT EXISTS (SELECT 1 FROM memory t WHERE t.namespace = ${namespace} AND t.merged_into = m.id)`);
   if (!survivor) return [];
@@ -117,6 +118,7 @@ export interface ExistingMemory extends Owner {
   version: number;
   storedAt: number;
   content: string;
+  externalId: string | null;
   /** True if a semantic memory was distilled from this memory. */
   isSource: boolean;
 }
@@ -129,6 +131,8 @@ interface ImportTarget {
   namespace: string;
   /** Existing memories that the import contains or refers to, by id. Includes memories with new ids. */
   existing: Map<string, ExistingMemory>;
+  /** External ids that memories of the namespace have. */
+  externalIds: ExternalIds;
   getNewId: GetNewId;
   rooms: Rooms;
   /** Links of earlier imports whose target memory is missing. */
@@ -199,14 +203,16 @@ export class RecordImport {
   }
 
   #importNew(memory: MemoryRecord, id: string): ImportOutcome {
-    const { namespace, existing: memories, rooms } = this.#into;
+    const { namespace, existing: memories, externalIds, rooms } = this.#into;
     // Another owner can have even the new id, if a client that knew the id has imported a memory with it.
     if (memories.has(id)) return 'different';
     if (memory.tier === 'semantic' && !hasOwnText(memory) && !this.#hasSources(memory)) return 'rootless';
+    if (externalIds.find({ ...memory, namespace }) !== undefined) return 'external-id-taken';
     const over = rooms.take({ namespace, userId: memory.userId }, getRecordUsage(memory));
     if (over) return over;
     const ordinal = this.#into.insert({ ...memory, id });
     memories.set(id, { ...memory, id, ordinal, isSource: false });
+    externalIds.add({ ...memory, namespace, id });
     for (const link of getLinks(memory, ordinal)) this.#link(link);
     for (const link of this.#unresolved.take(memory.id)) this.#link(link);
     return 'imported';
@@ -311,13 +317,14 @@ class UnresolvedLinks {
  * The fields that identify a version of a memory. Of these fields, consolidation changes only `content`, and only of
  * semantic memories. Accesses change none of them.
  */
-type Identity = Pick<MemoryRecord, 'content' | 'version' | 'storedAt'>;
+type Identity = Pick<MemoryRecord, 'content' | 'version' | 'storedAt' | 'externalId'>;
 
 /** Returns true if the existing and the imported memory are the same version. */
 function isSame(existing: Identity, imported: Identity): boolean {
   return (
     existing.content === imported.content &&
     existing.version === imported.version &&
-    existing.storedAt === imported.storedAt
+    existing.storedAt === imported.storedAt &&
+    existing.externalId === imported.externalId
   );
 }

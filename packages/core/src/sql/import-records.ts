@@ -11,6 +11,7 @@ import type { Quotas } from '../ports/storage-namespaces.ts';
 import { queueForDistilling, queueForMerging } from './consolidation-queue.ts';
 import { countUsage } from './counters.ts';
 import { secret } from './database-marks.ts';
+import { findExternalIds } from './external-ids.ts';
 import {
   type ExistingMemory,
   findOwn,
@@ -40,12 +41,17 @@ export async function importRecords(
   const memories = records.flatMap((record) => ('memory' in record ? [record.memory] : []));
   const getNewId = createNewIds(await secret(transaction), namespace);
   const existing = await readExisting(transaction, namespace, getReferencedIds(memories, getNewId));
+  const externalIds = await findExternalIds(
+    transaction,
+    memories.map((memory) => ({ ...memory, namespace })),
+  );
   const count = memories.filter((memory) => !findOwn({ existing, getNewId }, memory)).length;
   const ordinals = (await transaction.nextOrdinals(count)).values();
   const imported: ImportedMemory[] = [];
   const recordImport = new RecordImport({
     namespace,
     existing,
+    externalIds,
     getNewId,
     rooms: await readRooms(
       transaction,
@@ -93,7 +99,7 @@ async function readExisting(
   const { isIn } = queries.dialect;
   const rows = await queries.rows<Omit<ExistingMemory, 'isSource'> & { isSource: boolean | number }>(sql`
     SELECT m.id, m.ordinal, m.tier, m.user_id AS "userId", m.agent_id AS "agentId", m.version,
-      m.stored_at AS "storedAt",
+      m.external_id AS "externalId", m.stored_at AS "storedAt",
       CASE WHEN ${isIn(raw('m.id'), own)} THEN m.content ELSE '' END AS content,
       EXISTS (SELECT 1 FROM memory_source l WHERE l.namespace = m.namespace AND l.source = m.ordinal) AS "isSource"
     FROM memory m WHERE m.namespace = ${namespace} AND ${isIn(raw('m.id'), [...new Set([...own, ...named])])}`);

@@ -10,6 +10,7 @@ export interface MemoryRow {
   session_id: string | null;
   user_id: string;
   agent_id: string;
+  external_id: string | null;
   source: string;
   tier: Tier;
   importance: number;
@@ -44,6 +45,7 @@ type ResultRow = Pick<
   | 'session_id'
   | 'user_id'
   | 'agent_id'
+  | 'external_id'
   | 'created_at'
   | 'updated_at'
   | 'superseded_by'
@@ -51,7 +53,7 @@ type ResultRow = Pick<
 
 /** The columns of `ResultRow` in `memory m`, without `is_correction_expired`. */
 export const RESULT_COLUMNS =
-  'm.ordinal, m.id, m.content, m.tags, m.session_id, m.user_id, m.agent_id, m.created_at, m.updated_at, m.superseded_by';
+  'm.ordinal, m.id, m.content, m.tags, m.session_id, m.user_id, m.agent_id, m.external_id, m.created_at, m.updated_at, m.superseded_by';
 
 /** Converts a row to a recalled memory. Omits a superseding memory that has expired, because clients cannot read it. */
 function toRecalledMemory(row: ResultRow): RecalledMemory {
@@ -63,6 +65,7 @@ function toRecalledMemory(row: ResultRow): RecalledMemory {
     sessionId: row.session_id,
     userId: row.user_id,
     agentId: row.agent_id,
+    externalId: row.external_id,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
     supersededBy: row.is_correction_expired ? null : row.superseded_by,
@@ -80,6 +83,7 @@ export function toMemory(row: MemoryRow): StoredMemory {
     sessionId: row.session_id,
     userId: row.user_id,
     agentId: row.agent_id,
+    externalId: row.external_id,
     tier: row.tier,
     metadata: fromJson<Metadata>(row.metadata, 'the metadata of memory', row.id),
     ...(row.attachment != null && { attachment: row.attachment }),
@@ -98,8 +102,8 @@ export function toMemory(row: MemoryRow): StoredMemory {
 }
 
 /**
- * Upper bound for the JSON bytes of all fields of a memory, including field names, except text, tags, metadata and
- * sources.
+ * Upper bound for the JSON bytes of all fields of a memory, including field names, except texts, external id, tags,
+ * metadata and sources.
  */
 const FIXED_FIELDS_BYTES = 1024;
 
@@ -130,8 +134,16 @@ function jsonBytes(row: MemoryRow): number {
  * Returns an upper bound for the JSON bytes of a memory without metadata and sources, which recall and transcripts
  * omit.
  */
-export function textBytes({ content, tags, attachment }: Pick<MemoryRow, 'content' | 'tags' | 'attachment'>): number {
-  const texts = [content, attachment ?? ''].reduce((sum, text) => sum + Buffer.byteLength(JSON.stringify(text)), 0);
+export function textBytes({
+  content,
+  tags,
+  attachment,
+  external_id,
+}: Pick<MemoryRow, 'content' | 'tags' | 'attachment' | 'external_id'>): number {
+  const texts = [content, attachment ?? '', external_id ?? ''].reduce(
+    (sum, text) => sum + Buffer.byteLength(JSON.stringify(text)),
+    0,
+  );
   return texts + Buffer.byteLength(tags) + FIXED_FIELDS_BYTES;
 }
 

@@ -1,5 +1,6 @@
-import type { Metadata, Tier } from '@memoryd/contract';
-import type { Recallable } from '@memoryd/search';
+import { hash } from 'node:crypto';
+import type { Tier } from '@memoryd/contract';
+import type { AttributeFields, Owner, Recallable } from '@memoryd/search';
 import { getAttributes, textDigest } from '@memoryd/search';
 import { attributeKey } from './attributes.ts';
 import { queueNewMemories } from './consolidation-queue.ts';
@@ -71,6 +72,8 @@ const COLUMNS = {
   session_id: 'text',
   user_id: 'text',
   agent_id: 'text',
+  external_id: 'text',
+  external_key: 'text',
   source: 'text',
   tier: 'text',
   importance: 'double precision',
@@ -92,6 +95,11 @@ const COLUMNS = {
 
 const ATTACHMENT_COLUMNS = { namespace: 'text', ordinal: 'bigint', attachment: 'text' } as const;
 
+/** Returns the digest by which the memory with an external id is found. Owners and ids never contain U+0000. */
+export function getExternalKey({ userId, agentId }: Owner, externalId: string): string {
+  return hash('sha256', `${userId}\0${agentId}\0${externalId}`);
+}
+
 /** Writes the rows of memories, their attachments and their attributes. */
 export async function insertRows(transaction: Transaction, memories: readonly FullRow[]): Promise<void> {
   const rows = memories.map((memory) => ({
@@ -101,6 +109,8 @@ export async function insertRows(transaction: Transaction, memories: readonly Fu
     session_id: memory.sessionId,
     user_id: memory.userId,
     agent_id: memory.agentId,
+    external_id: memory.externalId,
+    external_key: memory.externalId === null ? null : getExternalKey(memory, memory.externalId),
     source: memory.source,
     tier: memory.tier,
     importance: memory.importance,
@@ -123,16 +133,21 @@ export async function insertRows(transaction: Transaction, memories: readonly Fu
   const attachments = memories.flatMap(({ namespace, ordinal, attachment }) =>
     attachment ? [{ namespace, ordinal, attachment }] : [],
   );
-  await transaction.insert('memory_attachment', ATTACHMENT_COLUMNS, attachments);
+  await insertAttachments(transaction, attachments);
   await addAttributes(transaction, memories);
 }
 
+export async function insertAttachments(
+  transaction: Transaction,
+  attachments: readonly { namespace: string; ordinal: number; attachment: string }[],
+): Promise<void> {
+  await transaction.insert('memory_attachment', ATTACHMENT_COLUMNS, attachments);
+}
+
 /** The fields of a memory that determine its attributes. */
-export interface MemoryAttributes {
+export interface MemoryAttributes extends AttributeFields {
   namespace: string;
   ordinal: number;
-  tags: readonly string[];
-  metadata: Metadata;
 }
 
 const ATTRIBUTE_COLUMNS = { namespace: 'text', name: 'text', value: 'text', ordinal: 'bigint' } as const;
@@ -149,8 +164,8 @@ export async function removeAttributes(queries: Queries, memories: readonly Memo
       SELECT namespace, name, value, ordinal FROM ${queries.dialect.records('label', ATTRIBUTE_COLUMNS, attributes)})`);
 }
 
-function toRows({ namespace, ordinal, tags, metadata }: MemoryAttributes) {
-  return Array.from(getAttributes(tags, metadata), ([name, value]) => ({
+function toRows({ namespace, ordinal, ...fields }: MemoryAttributes) {
+  return Array.from(getAttributes(fields), ([name, value]) => ({
     namespace,
     name: attributeKey(name),
     value: attributeKey(value),

@@ -105,7 +105,7 @@ async function updateSurvivor(
   await transaction.run(sql`
     UPDATE memory SET importance = ${importance}, tags = ${JSON.stringify(tags)}
     WHERE namespace = ${namespace} AND ordinal = ${ordinal}`);
-  await addAttributes(transaction, [{ namespace, ordinal, tags, metadata: {} }]);
+  await addAttributes(transaction, [{ namespace, ordinal, tags, metadata: {}, externalId: null }]);
   await transaction.recall.relabel(namespace, ordinal);
   if (before.lastUse === null) return;
   await recordAccess(transaction, [{ namespace, ordinal, count: before.uses, at: before.lastUse }]);

@@ -249,6 +249,7 @@ export function toSemanticMemory(namespace: string, { id, content, at }: Distill
     source: SOURCE,
     sessionId: null,
     metadata: {},
+    externalId: null,
     storedAt: at,
     expiresAt: null,
     supersedes: null,

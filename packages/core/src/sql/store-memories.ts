@@ -4,52 +4,106 @@ import type { StepResult } from '../ports/storage-consolidation.ts';
 import type { NewMemory, StoreOutcome } from '../ports/storage-memories.ts';
 import { queueForDistilling } from './consolidation-queue.ts';
 import { inOrder } from './counters.ts';
+import { type ExternalIds, findExternalIds } from './external-ids.ts';
 import { selfOrSurvivor } from './find-memory.ts';
 import { insertMemories } from './memory-rows.ts';
 import { promoteExcess } from './promote-memories.ts';
 import type { Queries, Transaction } from './queries.ts';
 import { getNewUsage, type Rooms } from './quotas.ts';
+import { repeatStore } from './repeat-store.ts';
 import { sql } from './sql.ts';
 
 /**
- * Stores memories in order. The transaction must lock their namespaces, exclusively if a memory supersedes another or a
- * quota applies. See `Storage.storeMany`.
+ * Stores memories in order; those with the external id of a stored memory come last, and change that memory. The
+ * transaction must lock their namespaces, exclusively if a memory supersedes another or has an external id, or a quota
+ * applies. See `Storage.storeMany`.
  */
 export async function storeMany(
   transaction: Transaction,
   memories: readonly NewMemory[],
   { workingMax, rooms }: { workingMax: number; rooms: Rooms },
 ): Promise<StoreOutcome[]> {
-  const uses = await claimKeys(transaction, memories);
-  const superseded = await findSupersedable(transaction, memories);
-  const outcomes: (StoreOutcome | undefined)[] = [];
-  const accepted: NewMemory[] = [];
-  for (const memory of memories) {
-    const outcome = uses.earlierUse(memory) ?? superseded.refusal(memory) ?? rooms.take(memory, getNewUsage(memory));
-    outcomes.push(outcome);
-    if (outcome) continue;
-    uses.record(memory);
-    superseded.add(memory);
-    accepted.push(memory);
+  const batch: Batch = {
+    rooms,
+    uses: await claimKeys(transaction, memories),
+    superseded: await findSupersedable(transaction, memories),
+    stored: await findExternalIds(transaction, memories),
+  };
+  const outcomes = await storeNew(transaction, batch, memories);
+  for (const [place, memory] of memories.entries()) {
+    outcomes[place] ??= await storeAgain(transaction, batch, memory);
   }
-  await uses.releaseClaims(transaction);
-  const ordinals = await insertMemories(transaction, accepted, 'working');
-  for (const memory of accepted)
-    if (memory.supersedes !== null) await supersede(transaction, memory, memory.supersedes);
-  for (const namespace of new Set(accepted.map((memory) => memory.namespace))) {
+  await batch.uses.releaseClaims(transaction);
+  const changed = memories.filter((_, place) => outcomes[place]?.outcome === 'stored');
+  for (const namespace of new Set(changed.map((memory) => memory.namespace))) {
     await promoteExcess(transaction, namespace, workingMax);
   }
-  let next = 0;
-  return outcomes.map((outcome) => outcome ?? { outcome: 'stored', ordinal: ordinals[next++] as number });
+  return outcomes as StoreOutcome[];
+}
+
+/** The data by which the memories of one batch of stores are accepted. */
+interface Batch {
+  rooms: Rooms;
+  uses: KeyUses;
+  superseded: Awaited<ReturnType<typeof findSupersedable>>;
+  stored: ExternalIds;
+}
+
+/** Stores the memories whose external id no memory has. Returns no outcome for the others. */
+async function storeNew(
+  transaction: Transaction,
+  { rooms, uses, superseded, stored }: Batch,
+  memories: readonly NewMemory[],
+): Promise<(StoreOutcome | undefined)[]> {
+  const outcomes = new Array<StoreOutcome | undefined>(memories.length).fill(undefined);
+  const accepted: [place: number, memory: NewMemory][] = [];
+  for (const [place, memory] of memories.entries()) {
+    if (stored.find(memory) !== undefined) continue;
+    const refusal = uses.earlierUse(memory) ?? superseded.refusal(memory) ?? rooms.take(memory, getNewUsage(memory));
+    outcomes[place] = refusal;
+    if (refusal) continue;
+    uses.record(memory, { id: memory.id, created: true });
+    superseded.add(memory);
+    stored.add(memory);
+    accepted.push([place, memory]);
+  }
+  const added = accepted.map(([, memory]) => memory);
+  const ordinals = await insertMemories(transaction, added, 'working');
+  for (const memory of added) if (memory.supersedes !== null) await supersede(transaction, memory, memory.supersedes);
+  for (const [i, [place]] of accepted.entries()) {
+    outcomes[place] = { outcome: 'stored', ordinal: ordinals[i] as number };
+  }
+  return outcomes;
+}
+
+/** Changes the memory that has the external id of a memory of the batch. */
+async function storeAgain(
+  transaction: Transaction,
+  { rooms, uses, superseded, stored }: Batch,
+  memory: NewMemory,
+): Promise<StoreOutcome> {
+  const id = stored.find(memory) as string;
+  const refusal = uses.earlierUse(memory) ?? superseded.refusal(memory);
+  if (refusal) return refusal;
+  const outcome = await repeatStore(transaction, id, memory, rooms);
+  if (outcome.outcome === 'updated' || outcome.outcome === 'unchanged') uses.record(memory, { id, created: false });
+  return outcome;
+}
+
+/** A use of an idempotency key: the digest of the request, and the memory that it stored or changed. */
+interface KeyUse {
+  digest: string;
+  id: string;
+  created: boolean;
 }
 
 /** Tracks the use of idempotency keys in one batch of stores. */
 class KeyUses {
-  readonly #uses: Map<string, { digest: string; id: string }>;
+  readonly #uses: Map<string, KeyUse>;
   /** Keys claimed by this transaction, each with the new memory that claimed it. */
   readonly #claims: Map<string, NewMemory>;
 
-  constructor(uses: Map<string, { digest: string; id: string }>, claims: Map<string, NewMemory>) {
+  constructor(uses: Map<string, KeyUse>, claims: Map<string, NewMemory>) {
     this.#uses = uses;
     this.#claims = claims;
   }
@@ -57,14 +111,17 @@ class KeyUses {
   earlierUse(memory: NewMemory): StoreOutcome | undefined {
     const use = memory.idempotency && this.#uses.get(toKey(memory));
     if (!use) return undefined;
-    return use.digest === memory.idempotency?.digest ? { outcome: 'repeated', id: use.id } : { outcome: 'conflict' };
+    const { digest, id, created } = use;
+    return digest === memory.idempotency?.digest ? { outcome: 'repeated', id, created } : { outcome: 'conflict' };
   }
 
-  record(memory: NewMemory): void {
-    if (memory.idempotency) this.#uses.set(toKey(memory), { digest: memory.idempotency.digest, id: memory.id });
+  record(memory: NewMemory, result: Omit<KeyUse, 'digest'>): void {
+    if (memory.idempotency) this.#uses.set(toKey(memory), { digest: memory.idempotency.digest, ...result });
   }
 
-  /** Reassigns the claim of each rejected memory to the next memory with the same key, or releases the claim. */
+  /**
+   * Sets the memory of each claim whose request was rejected or changed another memory, or releases the claim.
+   */
   async releaseClaims(transaction: Transaction): Promise<void> {
     for (const [key, memory] of this.#claims) {
       const use = this.#uses.get(key);
@@ -73,7 +130,8 @@ class KeyUses {
         AND key = ${memory.idempotency?.key}`;
       if (use) {
         await transaction.run(
-          sql`UPDATE idempotency_key SET digest = ${use.digest}, memory_id = ${use.id} WHERE ${row}`,
+          sql`UPDATE idempotency_key SET digest = ${use.digest}, memory_id = ${use.id}, created = ${Number(use.created)}
+              WHERE ${row}`,
         );
       } else await transaction.run(sql`DELETE FROM idempotency_key WHERE ${row}`);
     }
@@ -115,23 +173,25 @@ async function claimKeys(transaction: Transaction, memories: readonly NewMemory[
   }));
   const records = transaction.dialect.records('claim', CLAIM, claims);
   const claimed = await transaction.rows<KeyRow>(sql`
-    INSERT INTO idempotency_key (namespace, user_id, agent_id, key, digest, memory_id, used_at)
-    SELECT namespace, "userId", "agentId", key, digest, id, at FROM ${records} WHERE true
+    INSERT INTO idempotency_key (namespace, user_id, agent_id, key, digest, memory_id, created, used_at)
+    SELECT namespace, "userId", "agentId", key, digest, id, 1, at FROM ${records} WHERE true
     ORDER BY namespace, "userId", "agentId", key
     ON CONFLICT (namespace, user_id, agent_id, key) DO UPDATE SET
-      digest = excluded.digest, memory_id = excluded.memory_id, used_at = excluded.used_at
+      digest = excluded.digest, memory_id = excluded.memory_id, created = 1, used_at = excluded.used_at
     WHERE idempotency_key.used_at <= excluded.used_at - ${LIMITS.idempotencyKeyMs}
     RETURNING namespace, user_id AS "userId", agent_id AS "agentId", key`);
   const ours = new Set(claimed.map(toRowKey));
   const used =
     claims.length === ours.size
       ? []
-      : await transaction.rows<KeyRow & { digest: string; id: string }>(sql`
-          SELECT claim.namespace, claim."userId", claim."agentId", k.key, k.digest, k.memory_id AS id
+      : await transaction.rows<KeyRow & { digest: string; id: string; created: number }>(sql`
+          SELECT claim.namespace, claim."userId", claim."agentId", k.key, k.digest, k.memory_id AS id, k.created
           FROM ${records} CROSS JOIN idempotency_key k
           WHERE k.namespace = claim.namespace AND k.user_id = claim."userId" AND k.agent_id = claim."agentId"
             AND k.key = claim.key`);
-  const uses = used.map((use) => [toRowKey(use), use] as const).filter(([key]) => !ours.has(key));
+  const uses = used
+    .map((use) => [toRowKey(use), { ...use, created: use.created === 1 }] as const)
+    .filter(([key]) => !ours.has(key));
   return new KeyUses(new Map(uses), new Map([...first].filter(([key]) => ours.has(key))));
 }
 

@@ -224,7 +224,7 @@ async function restoreGained(
   const now = await findByOrdinal(transaction, namespace, ordinal);
   if (now?.version !== detail.version) return;
   const { tags, importance } = detail;
-  const labels = { namespace, ordinal, metadata: {} };
+  const labels = { namespace, ordinal, metadata: {}, externalId: null };
   await removeAttributes(transaction, [
     { ...labels, tags: fromJson<string[]>(now.tags, 'the tags of memory', ordinal) },
   ]);

@@ -1,12 +1,31 @@
 import type { MemoryChange, UpdateOutcome } from '../ports/storage-memories.ts';
 import type { OverQuota, Quotas } from '../ports/storage-namespaces.ts';
-import { queueForDistilling, queueForMerging } from './consolidation-queue.ts';
+import { setEvicted } from './archive-memories.ts';
+import {
+  getSupersededIds,
+  indexAndQueue,
+  queueForDistilling,
+  queueForMerging,
+  recomputeSupersededBy,
+} from './consolidation-queue.ts';
 import { countUsage } from './counters.ts';
-import { type FoundMemory, findHiddenDuplicates, findMemory, planUpdate, toMemoryAttributes } from './find-memory.ts';
+import {
+  type FieldChange,
+  type FoundMemory,
+  findHiddenDuplicates,
+  findMemory,
+  getRefusal,
+  isInTier,
+  planUpdate,
+  selfOrSurvivor,
+  toMemoryAttributes,
+  type UpdatePlan,
+} from './find-memory.ts';
 import { detachDuplicate, erase } from './forget-memories.ts';
-import { addAttributes, removeAttributes } from './memory-rows.ts';
+import { countEntering, countLeaving } from './list-counters.ts';
+import { addAttributes, insertAttachments, removeAttributes } from './memory-rows.ts';
 import type { Transaction } from './queries.ts';
-import { readRooms } from './quotas.ts';
+import { type Rooms, readRooms } from './quotas.ts';
 import { removeSources } from './semantic-sources.ts';
 import { sql } from './sql.ts';
 import { rememberText, setText } from './text-history.ts';
@@ -15,48 +34,145 @@ import { rememberText, setText } from './text-history.ts';
 export async function update(transaction: Transaction, change: MemoryChange, quota: Quotas): Promise<UpdateOutcome> {
   const target = await findMemory(transaction, change.namespace, change.id);
   if (!target) return { outcome: 'unknown' };
+  const refusal = getRefusal(target, change);
+  if (refusal) return { outcome: refusal };
+  const changed = await changeMemory(transaction, target, change, () => readRooms(transaction, [target], quota));
+  if (changed.outcome !== 'updated') return changed;
+  return { ...changed, owner: { userId: target.userId, agentId: target.agentId } };
+}
+
+/** The outcome of a change. See `UpdateOutcome`. */
+export type ChangeOutcome =
+  | { outcome: 'updated'; ordinal: number; embedding: boolean; othersEmbedding: boolean }
+  | OverQuota;
+
+/** Changes the given fields of a memory. The transaction must hold the lock of the namespace. */
+export async function changeMemory(
+  transaction: Transaction,
+  target: FoundMemory,
+  change: FieldChange,
+  getRooms: () => Promise<Rooms>,
+): Promise<ChangeOutcome> {
   const plan = planUpdate(target, change);
-  if (typeof plan === 'string') return { outcome: plan };
-  const { newText, newExpiry, newMetadata, leavesGroup } = plan;
-  const over = newText === undefined ? undefined : await reserveQuota(transaction, target, newText, quota);
+  const { newText, newExpiry, leavesGroup, leavesArchive } = plan;
+  const over = await reserveQuota(transaction, target, { content: newText, attachment: change.attachment }, getRooms);
   if (over) return over;
-  if (leavesGroup) await detachDuplicate(transaction, target);
+  const current = await makeVisible(transaction, target, plan);
   if (newText !== undefined) {
     await rememberText(transaction, target, change.at);
-    // A merged duplicate is already detached from its group at this point.
-    await setText(transaction, { ...target, mergedInto: null }, newText);
+    await setText(transaction, current, newText);
   }
-  await replaceAttributes(transaction, change, target);
-  if (newMetadata) await queueForMerging(transaction, target.namespace, [target.ordinal]);
-  await writeFields(transaction, change, target);
-  if (isRelabelled(change)) await transaction.recall.relabel(target.namespace, target.ordinal);
+  await changeFields(transaction, current, change, plan);
   let othersEmbedding = newExpiry && (await changeExpiry(transaction, target.namespace, target.ordinal));
   if (target.mergedInto === null && (newText !== undefined || newExpiry)) {
     othersEmbedding = (await changeGroup(transaction, change, target, newExpiry)) || othersEmbedding;
   }
   return {
     outcome: 'updated',
-    owner: { userId: target.userId, agentId: target.agentId },
     ordinal: target.ordinal,
-    embedding: newText !== undefined || leavesGroup,
+    embedding: newText !== undefined || leavesGroup || leavesArchive,
     othersEmbedding,
   };
 }
 
-// The earlier text stays in the history and still uses the quota, so the whole new text is additional usage.
+/** Detaches a merged duplicate, and returns an evicted memory to its tier, if the plan says so. */
+async function makeVisible(
+  transaction: Transaction,
+  target: FoundMemory,
+  { leavesGroup, leavesArchive }: UpdatePlan,
+): Promise<FoundMemory> {
+  if (leavesGroup) await detachDuplicate(transaction, target);
+  if (leavesArchive) {
+    // Includes the hidden duplicates of the memory.
+    await setEvicted(transaction, target.namespace, [target.ordinal], null);
+    await indexAndQueue(transaction, target.namespace, target.ordinal);
+  }
+  return { ...target, ...(leavesGroup && { mergedInto: null }), ...(leavesArchive && { evictedAt: null }) };
+}
+
+/** Changes the fields of a memory other than its text. */
+async function changeFields(
+  transaction: Transaction,
+  target: FoundMemory,
+  change: FieldChange,
+  { isMoved, newMetadata }: UpdatePlan,
+): Promise<void> {
+  if (isMoved) await moveMemory(transaction, target, change);
+  if (change.attachment !== undefined) await replaceAttachment(transaction, target, change.attachment);
+  if (change.supersedes !== undefined) await replaceSuperseded(transaction, target, change.supersedes);
+  await replaceAttributes(transaction, change, target);
+  if (newMetadata) await queueForMerging(transaction, target.namespace, [target.ordinal]);
+  await writeFields(transaction, change, target);
+  if (isMoved || isRelabelled(change)) await transaction.recall.relabel(target.namespace, target.ordinal);
+}
+
+// The earlier text stays in the history and still uses the quota, so the whole new text is additional usage. An earlier
+// attachment is deleted.
 async function reserveQuota(
   transaction: Transaction,
-  { namespace, userId }: FoundMemory,
-  newText: string,
-  quota: Quotas,
+  { namespace, userId, attachmentBytes }: FoundMemory,
+  { content, attachment }: { content: string | undefined; attachment: string | undefined },
+  getRooms: () => Promise<Rooms>,
 ): Promise<OverQuota | undefined> {
-  const more = { memories: 0, bytes: Buffer.byteLength(newText) };
-  const over = (await readRooms(transaction, [{ namespace, userId }], quota)).take({ namespace, userId }, more);
+  if (content === undefined && attachment === undefined) return undefined;
+  const replaced = attachment === undefined ? 0 : attachmentBytes;
+  const bytes = Buffer.byteLength(content ?? '') + Buffer.byteLength(attachment ?? '') - replaced;
+  const more = { memories: 0, bytes };
+  const over = (await getRooms()).take({ namespace, userId }, more);
   if (!over) await countUsage(transaction, [{ namespace, userId, ...more }]);
   return over;
 }
 
-async function writeFields(transaction: Transaction, change: MemoryChange, target: FoundMemory): Promise<void> {
+/** Changes the session, source and creation time of a memory, and the counts of its sessions. */
+async function moveMemory(
+  transaction: Transaction,
+  target: FoundMemory,
+  { sessionId, source = target.source, createdAt = target.createdAt }: FieldChange,
+): Promise<void> {
+  const { namespace, ordinal } = target;
+  const moved = { ...target, sessionId: sessionId ?? target.sessionId, createdAt };
+  await transaction.run(sql`
+    UPDATE memory SET session_id = ${moved.sessionId}, source = ${source}, created_at = ${createdAt}
+    WHERE namespace = ${namespace} AND ordinal = ${ordinal}`);
+  if (isInTier(target)) {
+    await countLeaving(transaction, [target]);
+    await countEntering(transaction, [moved]);
+  }
+  await queueForMerging(transaction, namespace, [ordinal]);
+  await queueForDistilling(transaction, namespace, [ordinal]);
+}
+
+async function replaceAttachment(
+  transaction: Transaction,
+  { namespace, ordinal }: FoundMemory,
+  attachment: string,
+): Promise<void> {
+  const { isMemory } = transaction.dialect;
+  await transaction.run(sql`DELETE FROM memory_attachment WHERE ${isMemory('ordinal', namespace, [ordinal])}`);
+  await insertAttachments(transaction, [{ namespace, ordinal, attachment }]);
+  await transaction.run(sql`
+    UPDATE memory SET attachment_bytes = ${Buffer.byteLength(attachment)}
+    WHERE namespace = ${namespace} AND ordinal = ${ordinal}`);
+  await transaction.recall.noteErased();
+}
+
+/** Makes a memory supersede another one instead of the one that it superseded, if any. */
+async function replaceSuperseded(
+  transaction: Transaction,
+  { namespace, id, ordinal }: FoundMemory,
+  superseded: string,
+): Promise<void> {
+  const former = await getSupersededIds(transaction, namespace, [id]);
+  await transaction.run(sql`
+    UPDATE memory SET supersedes = ${superseded} WHERE namespace = ${namespace} AND ordinal = ${ordinal}`);
+  // Recall returns the survivor in place of a merged duplicate, so the survivor is superseded too.
+  const group = await transaction.rows<{ id: string }>(
+    sql`SELECT id FROM memory WHERE ${selfOrSurvivor(namespace, superseded)}`,
+  );
+  await recomputeSupersededBy(transaction, namespace, [...new Set([...former, ...group.map((memory) => memory.id)])]);
+}
+
+async function writeFields(transaction: Transaction, change: FieldChange, target: FoundMemory): Promise<void> {
   const { greatest } = transaction.dialect;
   await transaction.run(sql`
     UPDATE memory SET importance = coalesce(CAST(${change.importance ?? null} AS double precision), importance),
@@ -66,7 +182,7 @@ async function writeFields(transaction: Transaction, change: MemoryChange, targe
 }
 
 /** Returns true if the change affects fields of the index entry other than the text. */
-function isRelabelled({ tags, metadata, importance }: MemoryChange): boolean {
+function isRelabelled({ tags, metadata, importance }: FieldChange): boolean {
   return tags !== undefined || metadata !== undefined || importance !== undefined;
 }
 
@@ -91,7 +207,7 @@ async function withdraw(transaction: Transaction, namespace: string, ordinals: r
 // text of the duplicates to recall. The duplicates stay merged, and get the expiry of the survivor.
 async function changeGroup(
   transaction: Transaction,
-  change: MemoryChange,
+  change: FieldChange,
   { namespace, id }: FoundMemory,
   newExpiry: boolean,
 ): Promise<boolean> {
@@ -105,7 +221,7 @@ async function changeGroup(
   return withdraw(transaction, namespace, hidden);
 }
 
-async function replaceAttributes(transaction: Transaction, change: MemoryChange, target: FoundMemory): Promise<void> {
+async function replaceAttributes(transaction: Transaction, change: FieldChange, target: FoundMemory): Promise<void> {
   if (change.tags === undefined && change.metadata === undefined) return;
   const old = toMemoryAttributes(target);
   const { tags = old.tags, metadata = old.metadata } = change;

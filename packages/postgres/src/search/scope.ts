@@ -76,11 +76,12 @@ function getMaxFew({ userIds }: MemoryFilter): number {
 
 /**
  * SQL: ordinals of memories that match a filter, at most one more than the maximum. The additional ordinal shows that
- * too many memories match. Uses the attribute index for tags and metadata.
+ * too many memories match. Uses the attribute index for tags, metadata and the external id.
  */
-function selectMatching(namespace: string, { tags, metadata, ...rest }: MemoryFilter, now: number): Sql {
+function selectMatching(namespace: string, filter: MemoryFilter, now: number): Sql {
+  const { tags: _, metadata: __, externalId: ___, ...rest } = filter;
   const passing = liveAndPassing(POSTGRES, namespace, rest, now);
-  const having = filteredAttributes({ ...(tags && { tags }), ...(metadata && { metadata }) });
+  const having = filteredAttributes(filter);
   const memories =
     having.length === 0
       ? raw('memory m')

@@ -15,6 +15,7 @@ export interface Recallable extends Owner {
   importance: number;
   tags: readonly string[];
   metadata: Metadata;
+  externalId: string | null;
   content: string;
 }
 

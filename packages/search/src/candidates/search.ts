@@ -58,6 +58,7 @@ export interface RecalledMemory extends Owner {
   content: string;
   tags: string[];
   sessionId: string | null;
+  externalId: string | null;
   createdAt: number;
   updatedAt: number;
   supersededBy: string | null;

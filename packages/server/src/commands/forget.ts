@@ -18,7 +18,10 @@ import { getRequest, optionsGiven, requestOptions } from './request-options.ts';
 
 type ForgetFlags = CommonFlags & { yes?: true; user?: string; agent?: string };
 
-const SHAPE = { schema: ForgetManyRequest, fields: ['session_id', 'tag', 'source', 'metadata', 'before'] } as const;
+const SHAPE = {
+  schema: ForgetManyRequest,
+  fields: ['session_id', 'tag', 'source', 'external_id', 'metadata', 'before'],
+} as const;
 
 /** `memoryd forget ID…`, or with options that select memories. */
 export const forgetCommand: AddCommand = (program, env) => {

@@ -8,7 +8,7 @@ import { getRequest, requestOptions } from './request-options.ts';
 const SHAPE = {
   schema: MemoriesRequest,
   fields: [
-    ...(['tag', 'tier', 'session_id', 'source', 'since', 'until', 'metadata'] as const),
+    ...(['tag', 'tier', 'session_id', 'source', 'external_id', 'since', 'until', 'metadata'] as const),
     ...(['limit', 'cursor'] as const),
   ],
 };

@@ -11,11 +11,14 @@ import { note, print, write } from './output.ts';
 import { interruptible, showProgress } from './progress.ts';
 import { getRequest, optionsGiven, requestOptions } from './request-options.ts';
 
-type StoreFlags = CommonFlags & { lines?: true; ndjson?: true; idempotencyKey?: string };
+type StoreFlags = CommonFlags & { lines?: true; ndjson?: true; idempotencyKey?: string; externalId?: string };
 
 const SHAPE = {
   schema: StoreRequest,
-  fields: ['tags', 'importance', 'source', 'session_id', 'created_at', 'expires_at', 'metadata', 'supersedes'],
+  fields: [
+    ...(['tags', 'importance', 'source', 'session_id', 'external_id'] as const),
+    ...(['created_at', 'expires_at', 'metadata', 'supersedes'] as const),
+  ],
 } as const;
 
 /** Maximum number of memories in one request. A server may refuse larger requests. */
@@ -58,7 +61,12 @@ async function storeOne(words: readonly string[], flags: StoreFlags, env: Enviro
   const stored = await withMemories(flags, env, { model: true, make: true }, async ({ api }) =>
     api.store(await withWholeIds(api, request), idempotencyKey === undefined ? {} : { idempotencyKey }),
   );
-  await print(flags, stored, () => `stored ${stored.id}${formatRedacted(stored)}\n`);
+  await print(
+    flags,
+    stored,
+    () =>
+      `${stored.created === false ? 'stored in existing memory' : 'stored'} ${stored.id}${formatRedacted(stored)}\n`,
+  );
 }
 
 /** Resolves a shortened memory id in `supersedes` to the full id. */
@@ -80,6 +88,9 @@ async function getContent(words: readonly string[]): Promise<string> {
 }
 
 async function storeLines(words: readonly string[], flags: StoreFlags, env: Environment): Promise<void> {
+  if (flags.externalId !== undefined) {
+    throw new UsageError('--external-id names one memory; give each line of --ndjson its own external_id');
+  }
   if (words.length > 0 && words.join(' ') !== '-') {
     throw new UsageError('--lines and --ndjson read standard input; remove the text');
   }
