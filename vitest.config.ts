@@ -11,6 +11,7 @@ const ON_POSTGRES_TOO = [
     'date-questions',
     'durability',
     'events',
+    'external-ids',
     'forget',
     'health',
     'history',

@@ -238,6 +238,24 @@ describe('a forget leaves no trace in the database', () => {
       plant: storing((word) => ({ content: 'with metadata', metadata: { [word]: 1 } })),
     },
     { row: 'of the source', plant: storing((word) => ({ content: 'from somewhere', source: word })) },
+    {
+      row: 'of the external id, which was also in an idempotent request',
+      plant: async (client, word) => {
+        const json = { content: 'named', external_id: `name ${word}` };
+        const id = await client.store(json, { 'idempotency-key': `name of ${label(word)}` });
+        await client.store({ ...json, content: 'named and changed' });
+        return () => client.forget(id);
+      },
+    },
+    {
+      row: 'of an attachment that a repeated store replaced',
+      plant: async (client, word) => {
+        const json = { content: 'attached', external_id: `attached ${label(word)}` };
+        await client.store({ ...json, attachment: `first ${word}` });
+        const id = await client.store({ ...json, attachment: `second ${word}` });
+        return () => client.forget(id);
+      },
+    },
     { row: 'of a long text', plant: storing((word) => ({ content: `${'padding '.repeat(20_000)} ${word}` })) },
     {
       row: 'of an earlier text',

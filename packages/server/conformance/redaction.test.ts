@@ -36,6 +36,14 @@ describe('secrets with SERVICE_REDACT=on', () => {
     await expectNowhere(secret);
   });
 
+  it('secrets with SERVICE_REDACT=on are redacted before a repeated store is compared, so that it changes nothing', async () => {
+    const json = { content: `Deploy with ${createToken()}.`, external_id: 'redacted', metadata: { a: createToken() } };
+    const stored = await memoryd.ok<StoreResponse>({ method: 'POST', path: '/store', json });
+    const again = await memoryd.ok<StoreResponse>({ method: 'POST', path: '/store', json });
+    expect(again).toEqual({ ...stored, created: false });
+    expect(await memoryd.memory(stored.id)).toMatchObject({ version: 1, external_id: 'redacted' });
+  });
+
   it('secrets with SERVICE_REDACT=on are redacted from each memory of a batch, and reported for each memory', async () => {
     const secret = createToken();
     const json = [{ content: 'plain' }, { content: `pw ${secret}` }, { content: 7 }];

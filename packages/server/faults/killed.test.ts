@@ -55,8 +55,12 @@ function storeConcurrently(
 }
 
 /** Repeats an attempt with more and more memories until the kill interrupts it. Needed on fast machines. */
-async function untilInterrupted<T>(attempt: (count: number) => Promise<T | undefined>): Promise<T> {
-  for (let count = 2000; count <= 64_000; count *= 2) {
+async function untilInterrupted<T>(
+  attempt: (count: number) => Promise<T | undefined>,
+  minCount = 2000,
+  maxCount = 64_000,
+): Promise<T> {
+  for (let count = minCount; count <= maxCount; count *= 2) {
     const result = await attempt(count);
     if (result !== undefined) return result;
   }
@@ -184,6 +188,41 @@ describe.each(['database file', 'PostgreSQL database'] as const)('on a %s', (kin
     expect(stored.length).toBeGreaterThan(0);
     const idByText = new Map(results.map((result, n) => [request.json[n]?.content, 'id' in result && result.id]));
     for (const { id, content } of stored) expect(idByText.get(content)).toBe(id);
+    await expectCleanEnd(second.server);
+  });
+
+  it('an import by external ids interrupted by a crash stores nothing twice if it starts again from the beginning', async () => {
+    const interruptImport = async (count: number) => {
+      const createBatch = (text: string) => ({
+        method: 'POST',
+        path: '/store/batch',
+        json: createTexts(count, text).map((content, n) => ({ content, external_id: `row ${n}` })),
+      });
+      const first = await start();
+      await first.ok(createBatch('earlier'));
+      const later = createBatch('later');
+      const answer = send(first.server.port, later).catch(() => undefined);
+      const getChanged = async () => (await first.recall('later', 'top_k=1')).total;
+      await expect.poll(getChanged, { interval: 0 }).toBeGreaterThan(0);
+      await first.server.kill();
+      await answer;
+      const second = await startAgain(first);
+      const { memories, total } = await second.memories('limit=10000');
+      expect(total).toBe(count);
+      const changed = memories.filter(({ version }) => version > 1);
+      // Each memory has either its earlier text or its whole change.
+      for (const { content, version } of memories) expect(content).toMatch(version > 1 ? /^later/ : /^earlier/);
+      if (changed.length < count) return { second, changed, later, count };
+      await expectCleanEnd(second.server);
+      return undefined;
+    };
+    const { second, changed, later, count } = await untilInterrupted(interruptImport, 1000, 10_000);
+    const { results } = await second.ok<StoreBatchResponse>(later);
+    expect(results.filter((result) => !('id' in result) || result.created)).toEqual([]);
+    const { memories, total } = await second.memories('limit=10000');
+    expect([total, new Set(memories.map(({ version }) => version))]).toEqual([count, new Set([2])]);
+    const updatedAt = new Map(memories.map(({ id, updated_at }) => [id, updated_at]));
+    for (const { id, updated_at } of changed) expect(updatedAt.get(id)).toBe(updated_at);
     await expectCleanEnd(second.server);
   });
 

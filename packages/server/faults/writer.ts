@@ -9,7 +9,7 @@ import { Random } from './random.ts';
 export interface Tally {
   kills: number;
   /** Number of writes acknowledged with 200, by kind. */
-  acknowledged: Record<'store' | 'batch' | 'repeat' | 'update' | 'forget', number>;
+  acknowledged: Record<'store' | 'batch' | 'repeat' | 'named' | 'update' | 'forget', number>;
   /** Number of memories that were found as acknowledged, summed over the checks. */
   present: number;
   /** Number of forgotten memories that were checked to be gone, summed over the checks. */
@@ -23,7 +23,7 @@ export interface Tally {
 export function createTally(): Tally {
   return {
     kills: 0,
-    acknowledged: { store: 0, batch: 0, repeat: 0, update: 0, forget: 0 },
+    acknowledged: { store: 0, batch: 0, repeat: 0, named: 0, update: 0, forget: 0 },
     present: 0,
     gone: 0,
     lost: [],
@@ -43,14 +43,25 @@ interface KeyedWrite {
   memories: StoreRequest[];
 }
 
+/** A store with an external id. `id` is the memory that has the external id; undefined if no memory has it. */
+interface NamedWrite {
+  kind: 'named';
+  id: string | undefined;
+  memory: StoreRequest & { external_id: string };
+}
+
 type Write =
   | KeyedWrite
+  | NamedWrite
   | { kind: 'repeat'; of: KeyedWrite; ids: string[] }
   | { kind: 'update'; id: string; content: string }
   | { kind: 'forget'; id: string };
 
 /** Length of the random word (mark) that identifies a text. */
 const MARK_LETTERS = 20;
+
+/** Number of external ids of each writer. */
+const NAMES = 5;
 
 const PEOPLE = ['Ann', 'Ben', 'Cleo', 'Dov'];
 const PLACES = ['the kitchen', 'the harbour', 'the old school', 'the garden'];
@@ -68,6 +79,8 @@ export class Writer {
   readonly #forgotten = new Set<string>();
   /** Ids of the memories that have or had a text, by its mark. */
   readonly #holders = new Map<string, Set<string>>();
+  /** Ids of the memories that have or had an external id. */
+  readonly #named = new Map<string, string>();
   readonly #acknowledged: { of: KeyedWrite; ids: string[] }[] = [];
   #unacknowledged: Write | undefined;
   #keys = 0;
@@ -97,13 +110,21 @@ export class Writer {
     if (drawn < 42 && id !== undefined) return { kind: 'forget', id };
     const earlier = this.#random.pick(this.#acknowledged);
     if (drawn < 48 && earlier) return { kind: 'repeat', ...earlier };
-    const count = drawn < 60 ? 2 + this.#random.below(12) : 1;
+    if (drawn < 58) return this.#chooseNamed();
+    const count = drawn < 70 ? 2 + this.#random.below(12) : 1;
     const memories = Array.from({ length: count }, () => ({
       content: this.#createTextOrDuplicate(),
       session_id: this.#session,
       tags: [this.#random.word(MARK_LETTERS)],
     }));
     return { kind: count > 1 ? 'batch' : 'store', key: `${this.#session} ${this.#keys++}`, memories };
+  }
+
+  #chooseNamed(): NamedWrite {
+    const external_id = `${this.#session} name ${this.#random.below(NAMES)}`;
+    const known = this.#named.get(external_id);
+    const id = known !== undefined && this.#stored.has(known) ? known : undefined;
+    return { kind: 'named', id, memory: { content: this.#createText(), session_id: this.#session, external_id } };
   }
 
   // One in five texts is a duplicate, so that consolidation has something to merge.
@@ -129,6 +150,9 @@ export class Writer {
         if (ids.join() !== write.ids.join()) this.#tally.duplicated.push(`${write.of.key}: ${write.ids} and ${ids}`);
         break;
       }
+      case 'named':
+        this.#recordNamed(write, answer.body as StoreResponse, write.id === undefined);
+        break;
       case 'update':
         this.#expectText(write.id, write.content);
         break;
@@ -145,6 +169,13 @@ export class Writer {
       if (!this.#stored.has(id) && !this.#forgotten.has(id)) this.#expectText(id, of.memories[i]?.content ?? '');
     });
     this.#acknowledged.push({ of, ids });
+  }
+
+  #recordNamed({ id: known, memory }: NamedWrite, { id, created }: StoreResponse, isNew: boolean | undefined): void {
+    const isOther = (known !== undefined && id !== known) || (isNew !== undefined && created !== isNew);
+    if (isOther) this.#tally.duplicated.push(`${memory.external_id}: ${known} and ${id}, created: ${created}`);
+    this.#expectText(id, memory.content);
+    this.#named.set(memory.external_id, id);
   }
 
   #expectText(id: string, content: string): void {
@@ -169,6 +200,12 @@ export class Writer {
       const answer = await client.send(getRequest(write));
       if (answer.status !== 200) throw new Error(`sent again: ${answer.status} ${answer.text}`);
       this.#recordStored(write, getIds(write, answer));
+      await this.#compare(client, undefined);
+    }
+    if (write?.kind === 'named') {
+      const answer = await client.ok<StoreResponse>(getRequest(write));
+      // The lost request may have created the memory.
+      this.#recordNamed(write, answer, write.id === undefined ? undefined : false);
       await this.#compare(client, undefined);
     }
     await this.#expectFound(client);
@@ -201,12 +238,13 @@ export class Writer {
   }
 
   #compareOne(id: string, content: string, found: string | undefined, write: Write | undefined): void {
-    if (write?.kind === 'update' && write.id === id && found === write.content) this.#expectText(id, found);
+    const change = getChange(write);
+    if (change?.id === id && found === change.content) this.#expectText(id, found);
     else if (found !== content)
       this.#tally.lost.push(`${id}: "${content}" is "${found}" after ${JSON.stringify(write)}`);
     else this.#tally.present++;
-    // The update's text may be in the history of the memory.
-    if (write?.kind === 'update' && write.id === id) this.#noteHolder(write.content, id);
+    // The changed text may be in the history of the memory.
+    if (change?.id === id) this.#noteHolder(change.content, id);
   }
 
   #noteHolder(content: string, id: string): void {
@@ -216,7 +254,7 @@ export class Writer {
 
   /** Unknown memories can only come from the unacknowledged store, each at most once. */
   #adoptStored(write: Write | undefined, actual: ReadonlyMap<string, string>): void {
-    const unacknowledged = write && 'memories' in write ? write.memories.map(({ content }) => content) : [];
+    const unacknowledged = getNewTexts(write);
     for (const [id, content] of actual) {
       if (this.#stored.has(id) || this.#forgotten.has(id)) continue;
       const index = unacknowledged.indexOf(content);
@@ -264,8 +302,24 @@ function getMark(content: string): string {
   return content.split(' ')[4] ?? '';
 }
 
+/** Returns the memory that a write changes, with its new text. */
+function getChange(write: Write | undefined): { id: string; content: string } | undefined {
+  if (write?.kind === 'update') return write;
+  return write?.kind === 'named' && write.id !== undefined
+    ? { id: write.id, content: write.memory.content }
+    : undefined;
+}
+
+/** Returns the texts of the memories that a write creates. */
+function getNewTexts(write: Write | undefined): string[] {
+  if (write?.kind === 'named' && write.id === undefined) return [write.memory.content];
+  return write && 'memories' in write ? write.memories.map(({ content }) => content) : [];
+}
+
 function getRequest(write: Write): Request {
   switch (write.kind) {
+    case 'named':
+      return { method: 'POST', path: '/store', json: write.memory };
     case 'store':
       return { method: 'POST', path: '/store', json: write.memories[0], headers: { 'idempotency-key': write.key } };
     case 'batch':
