@@ -111,6 +111,7 @@ describe('the OpenAPI document at /openapi.json', () => {
       'content',
       'created_at',
       'expires_at',
+      'external_id',
       'importance',
       'metadata',
       'session_id',

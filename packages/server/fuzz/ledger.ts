@@ -4,6 +4,7 @@ import {
   type StoreBatchResponse,
   type StoreFields,
   StoreRequest,
+  type StoreResponse,
   type UpdateFields,
   UpdateRequest,
   withoutNullFields,
@@ -24,7 +25,12 @@ interface Write extends Span {
 
 interface Entry {
   id: string;
+  /**
+   * The write that created the memory. A stand-in without fields if only repeated stores of its external id were
+   * acknowledged.
+   */
   stored: Write;
+  isCreationKnown: boolean;
   updates: Write[];
   /** Whether a response acknowledged that the memory was forgotten, by its id or as a duplicate. */
   isForgotten: boolean;
@@ -37,6 +43,7 @@ interface ForgetMany extends Span {
   shared?: string;
   session_id?: string;
   source?: string;
+  external_id?: string;
   tag?: string;
   before?: string;
   /** Whether the request also filters by metadata, which the ledger does not evaluate. */
@@ -51,20 +58,26 @@ export class Ledger {
   readonly #uncertain = new Set<string>();
   #byText: Map<string, Set<Entry>> | undefined;
 
-  stored(id: string, request: StoreRequest, span: Span): void {
-    // A retry with the same idempotency key returns the same id.
-    if (!this.#entries.has(id))
-      this.#entries.set(id, {
-        id,
-        stored: { ...span, fields: withoutNullFields(StoreRequest, request) as StoreFields },
-        updates: [],
-        isForgotten: false,
-      });
+  stored({ id, created = true }: StoreResponse, request: StoreRequest, span: Span, isKeyed: boolean): void {
+    // The response to a repeated idempotency key may belong to an earlier request.
+    const start = isKeyed && request.external_id != null ? 0 : span.start;
+    const write = { ...span, start, fields: withoutNullFields(StoreRequest, request) as StoreFields };
+    const entry = this.#entries.get(id);
+    if (!entry) {
+      // Any store of an external id has the same owner as the first, whose response may arrive later.
+      const { user_id, agent_id, external_id } = write.fields;
+      const fields = { user_id, agent_id, external_id } as Fields;
+      const stored = created ? write : { start: 0, end: 0, fields };
+      const updates = created ? [] : [write];
+      this.#entries.set(id, { id, stored, isCreationKnown: created, updates, isForgotten: false });
+    } else if (!created) entry.updates.push(write);
+    else if (!entry.isCreationKnown) Object.assign(entry, { stored: write, isCreationKnown: true });
+    // Otherwise a retry with the same idempotency key has returned the first response.
   }
 
-  storedBatch({ results }: StoreBatchResponse, requests: unknown[], span: Span): void {
+  storedBatch({ results }: StoreBatchResponse, requests: unknown[], span: Span, isKeyed: boolean): void {
     results.forEach((result, i) => {
-      if ('id' in result) this.stored(result.id, requests[i] as StoreRequest, span);
+      if ('id' in result) this.stored(result, requests[i] as StoreRequest, span, isKeyed);
     });
   }
 
@@ -113,6 +126,7 @@ export class Ledger {
         `${field} is ${text?.slice(0, 300)}, but must be one of ${allowed.map((one) => toCanonicalJson(one)?.slice(0, 300))}`,
       );
     };
+    if (!entry.isCreationKnown) return differences;
     const last = <Field extends keyof Fields>(field: Field) => getLastValues(entry, field);
     compare('content', actual.content, last('content'));
     compare(
@@ -120,13 +134,22 @@ export class Ledger {
       actual.metadata,
       last('metadata').map((value) => value ?? {}),
     );
-    compare('source', actual.source, [entry.stored.fields.source ?? 'api']);
+    compare(
+      'source',
+      actual.source,
+      last('source').map((value) => value ?? 'api'),
+    );
+    compare('external_id', actual.external_id, [entry.stored.fields.external_id]);
     compare('user_id', actual.user_id, [entry.stored.fields.user_id]);
     compare('agent_id', actual.agent_id, [entry.stored.fields.agent_id]);
-    compare('session_id', actual.session_id, [entry.stored.fields.session_id ?? 'default']);
+    compare(
+      'session_id',
+      actual.session_id,
+      last('session_id').map((value) => value ?? 'default'),
+    );
     compare('supersedes', actual.supersedes, [...this.#getSuperseded(entry), null]);
-    if (entry.stored.fields.created_at)
-      compare('created_at', actual.created_at, [toIsoTime(entry.stored.fields.created_at)]);
+    const times = last('created_at');
+    if (times.every((time) => time !== undefined)) compare('created_at', actual.created_at, times.map(toIsoTime));
     // Merging changes these fields of a group's visible memory, and its duplicates expire with it.
     if (this.#hasDuplicate(entry)) return differences;
     compare('expires_at', actual.expires_at, last('expires_at').map(toIsoTime));
@@ -149,14 +172,13 @@ export class Ledger {
    */
   #getSuperseded(entry: Entry): Set<string> {
     const superseded = new Set<string>();
-    const queue = [entry.stored.fields.supersedes];
+    const queue = getSupersedes(entry);
     for (let id = queue.pop(); id !== undefined; id = queue.pop()) {
       if (superseded.has(id)) continue;
       superseded.add(id);
       const next = this.#entries.get(id);
       if (!next || !this.#mayBeAbsent(next)) continue;
-      const { supersedes } = next.stored.fields;
-      queue.push(...Array.from(this.#getGroup(next), (member) => member.id), ...(supersedes ? [supersedes] : []));
+      queue.push(...Array.from(this.#getGroup(next), (member) => member.id), ...getSupersedes(next));
     }
     return superseded;
   }
@@ -220,9 +242,16 @@ function groupByText(entries: Entry[]): Map<string, Set<Entry>> {
 function getTexts({ stored, updates }: Entry): string[] {
   const { user_id = '', agent_id = '', session_id = 'default' } = stored.fields;
   const contents = [stored, ...updates].flatMap(({ fields }) => fields.content ?? []);
-  return [
-    ...new Set(contents.map((content) => [user_id, agent_id, session_id, content.normalize('NFC').trim()].join('\n'))),
-  ];
+  const sessions = [session_id, ...updates.flatMap(({ fields }) => fields.session_id ?? [])];
+  const texts = contents.flatMap((content) =>
+    sessions.map((session) => [user_id, agent_id, session, content.normalize('NFC').trim()].join('\n')),
+  );
+  return [...new Set(texts)];
+}
+
+/** Returns the ids that a memory has superseded. */
+function getSupersedes({ stored, updates }: Entry): string[] {
+  return [stored, ...updates].flatMap(({ fields }) => fields.supersedes ?? []);
 }
 
 /** Returns every state of a memory's fields. */
@@ -231,7 +260,7 @@ function getWrites({ stored, updates }: Entry): Fields[] {
 }
 
 function selects(forget: ForgetMany, fields: Fields): boolean {
-  const { user_id, agent_id, shared, session_id, source, tag, before } = forget;
+  const { user_id, agent_id, shared, session_id, source, external_id, tag, before } = forget;
   const matchesOwner = (filter: string | undefined, owner: string | undefined) =>
     filter === undefined || filter === owner || (shared === 'true' && owner === undefined);
   const createdMs = fields.created_at === undefined ? Date.now() : toMs(fields.created_at);
@@ -240,6 +269,7 @@ function selects(forget: ForgetMany, fields: Fields): boolean {
     matchesOwner(agent_id, fields.agent_id) &&
     (session_id === undefined || session_id === (fields.session_id ?? 'default')) &&
     (source === undefined || source === (fields.source ?? 'api')) &&
+    (external_id === undefined || external_id === fields.external_id) &&
     (tag === undefined || (fields.tags ?? []).includes(tag)) &&
     (before === undefined || createdMs < toMs(before))
   );

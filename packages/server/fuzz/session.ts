@@ -124,12 +124,17 @@ export class Session {
     switch (name) {
       case 'POST /store':
         this.#recordStored((answer.body as StoreResponse).id, () =>
-          this.ledger.stored((answer.body as StoreResponse).id, JSON.parse(getText(bytes)), span),
+          this.ledger.stored(
+            answer.body as StoreResponse,
+            JSON.parse(getText(bytes)),
+            span,
+            hasIdempotencyKey(request),
+          ),
         );
         break;
       case 'POST /store/batch': {
         const batch = answer.body as StoreBatchResponse;
-        this.ledger.storedBatch(batch, getItems(request, getText(bytes)), span);
+        this.ledger.storedBatch(batch, getItems(request, getText(bytes)), span, hasIdempotencyKey(request));
         for (const result of batch.results) if ('id' in result) this.#knownValues.add('memory', result.id);
         break;
       }
@@ -223,4 +228,8 @@ function getContents(bytes: Buffer | undefined): string[] {
   return [...getText(bytes).matchAll(/"content":("(?:[^"\\\p{Cc}]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*")/gu)].map(
     ([, json = '""']) => JSON.parse(json) as string,
   );
+}
+
+function hasIdempotencyKey({ headers = {} }: Request): boolean {
+  return Object.keys(headers).some((name) => name.toLowerCase() === 'idempotency-key');
 }

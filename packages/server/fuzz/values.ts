@@ -128,6 +128,10 @@ const label = fc.oneof(numbered('tag'), textUpTo(128));
 /** Fields for which an arbitrary value of the right type would match almost nothing or everything. */
 const likely: Record<string, fc.Arbitrary<unknown>> = {
   session_id: fc.oneof(numbered('session'), fc.constantFrom('a/b?c#d', '.', '..', '%2e'), textUpTo(256)),
+  external_id: fc.oneof(
+    fc.nat(60).map((n) => `external-${n}`),
+    textUpTo(512),
+  ),
   source: fc.oneof(numbered('source'), textUpTo(256)),
   tag: label,
   tags: fc.array(label, { maxLength: 6 }),

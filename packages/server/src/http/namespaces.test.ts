@@ -74,6 +74,7 @@ function* script(getResponse: GetResponse, foreignIds: ForeignIds): Iterable<Ste
   yield { step: 'forget again', ...forget };
   for (const query of [
     'session_id=s1&tag=plant',
+    'external_id=document',
     'source=notes',
     'metadata.room=attic',
     'before=2030-01-01T00:00:00Z',
@@ -91,6 +92,9 @@ function* writes(getResponse: GetResponse): Iterable<Step> {
   }
   const supersedes = getResponse('store 3').json().id;
   yield { step: 'store a correction', ...store, payload: memory('Ada moved to Porto in May', { supersedes }) };
+  const named = memory('The document says nine', { external_id: 'document' });
+  yield { step: 'store with an external id', ...store, payload: named };
+  yield { step: 'store with this id again', ...store, payload: { ...named, content: 'The document says ten' } };
   const idempotent = { ...store, headers: { 'idempotency-key': 'once' } };
   yield { step: 'store once', ...idempotent, payload: memory('only once') };
   yield { step: 'store once again', ...idempotent, payload: memory('only once') };
@@ -138,6 +142,7 @@ const FILTERS = [
   'tier=working',
   'session_id=s1',
   'source=notes',
+  'external_id=document',
   'since=2026-01-01T02:00:00Z',
   'until=2026-01-01T02:00:00Z',
   'metadata.room=1',
@@ -415,7 +420,10 @@ async function fillOthers(world: World): Promise<ForeignIds> {
   const others = async (request: Omit<Step, 'step'>) =>
     (await world.send('others', { step: '', ...request }, 'theirs')).body;
   const similar = Array.from({ length: 1000 }, (_, i) =>
-    memory(`${TEXTS[i % TEXTS.length]} in zanzibar ${i}`, { tags: ['theirs', 'plant'], session_id: 'theirs' }),
+    memory(`${TEXTS[i % TEXTS.length]} in zanzibar ${i}`, {
+      ...{ tags: ['theirs', 'plant'], session_id: 'theirs' },
+      external_id: i === 0 ? 'document' : `document ${i}`,
+    }),
   );
   await others({ method: 'POST', url: '/store/batch', payload: similar });
   const headers = { 'idempotency-key': 'theirs' };
