@@ -104,6 +104,17 @@ describe('commands for memories of a service', () => {
     });
   });
 
+  it('commands for memories of a service change the memory with an external id, and find it', async () => {
+    const name = ['--external-id', 'wiki/7 ü'];
+    const { id } = await ask<StoreResponse>('store', 'the shop opens at nine', ...name, '--tag', 'shop');
+    expect(await getText('store', 'the shop opens at ten', ...name)).toBe(`stored in existing memory ${id}\n`);
+    const found = { id, content: 'the shop opens at ten', tags: ['shop'], external_id: 'wiki/7 ü' };
+    expect(await ask('list', ...name)).toMatchObject({ total: 1, memories: [found] });
+    expect(await ask('recall', 'shop', ...name)).toMatchObject({ total: 1, results: [found] });
+    expect(await ask('forget', ...name, '--yes')).toMatchObject({ forgotten_count: 1 });
+    expect(await ask('list', ...name)).toMatchObject({ total: 0 });
+  });
+
   it('store piped text as one memory, as one memory per line, or as JSON', async () => {
     const run = (args: string[], input: string | string[]) => runInProcess([...args, ...place], { env, input });
     expect(await run(['store', '-', '--session-id', 'whole'], ['two\n', 'lines 文字\n'])).toMatchObject({ code: 0 });
@@ -555,6 +566,7 @@ describe('an unknown name', () => {
     [['--prot', '8091'], {}, "unknown option '--prot' (Did you mean --port?)"],
     [['recall', 'x', '--tier', 'deep'], {}, 'working, episodic, semantic'],
     [['store', 'x', '--lines'], {}, '--lines and --ndjson read standard input'],
+    [['store', '--lines', '--external-id', 'a'], {}, '--external-id names one memory'],
     [['completion', 'tcsh'], {}, 'bash, zsh, fish'],
     [['store', 'x', '--namespace', 'team b'], {}, 'namespace must be a string of 1 to 128 letters'],
     [['stats'], { SERVICE_URL: 'localhost' }, 'SERVICE_URL must be an http or https address'],

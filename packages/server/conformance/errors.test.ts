@@ -364,6 +364,7 @@ describe('the service rejects invalid query parameters:', () => {
     { path: '/memories?before=never', field: 'before' },
     { path: '/memories?before=2024-01-01T00:00:00Z&before=2025-01-01T00:00:00Z', field: 'before' },
     { path: '/memories?tag=', field: 'tag' },
+    { path: '/memories?external_id=', field: 'external_id' },
     { path: '/memories?session_id=', field: 'session_id' },
     { path: '/memories?tier=working', field: 'tier' },
     { path: '/memories?session_id=a&session_id=b', field: 'session_id' },
@@ -405,7 +406,8 @@ describe('the service rejects invalid query parameters:', () => {
 describe('an empty query parameter is absent:', () => {
   beforeAll(() => memoryd.store({ content: 'present', session_id: 'present', tags: ['present'] }));
 
-  const fields = 'top_k tag tier session_id source since until metadata.room metadata[floor] min_score only_relevant';
+  const fields =
+    'top_k tag tier session_id source external_id since until metadata.room metadata[floor] min_score only_relevant';
   const all = `${fields} timezone asked_at superseded track explain highlight shared`.split(' ');
   it.each([
     ...[...all, 'tag=present&tag', 'top_k=&top_k'].map((name) => `/recall?query=present&${encodeURI(name)}=`),

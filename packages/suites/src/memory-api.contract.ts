@@ -261,6 +261,18 @@ export function memoryApiContract(
       expect(memories).toMatchObject([{ id: first?.id, content: 'second', external_id: 'one' }]);
     });
 
+    it('stores the memories of a long batch in order, with an idempotency key too', async () => {
+      const long = { content: 'x'.repeat(300_000) };
+      const requests = [...new Array(5).fill(long), { content: 'last' }].map((request, n) => ({
+        ...request,
+        content: `${n} ${request.content}`,
+        external_id: 'end of a long batch',
+      }));
+      const { results } = await memory.storeBatch(requests, { idempotencyKey: 'a long batch' });
+      const id = (results[0] as { id: string }).id;
+      expect(await memory.memory(id)).toMatchObject({ content: '5 last', version: 6 });
+    });
+
     it('accepts an empty batch', async () => {
       expect(await memory.storeBatch([])).toEqual({ results: [], stored_count: 0, failed_count: 0 });
     });

@@ -83,6 +83,14 @@ export function externalIdStorageContract(tested: TestedStorage): void {
       expect(await readAll()).toEqual(before);
     });
 
+    it('a store that is repeated after its idempotency key has expired changes nothing', async () => {
+      const idempotency = { key: 'k', digest: 'd' };
+      const { id, storedAt } = await create('x', { idempotency });
+      const repeated = await store('x', { idempotency, storedAt: storedAt + 2 * 24 * 60 * 60 * 1000 });
+      expect(repeated).toEqual({ outcome: 'unchanged', id });
+      expect(await readAll()).toMatchObject([{ id, version: 1 }]);
+    });
+
     it('recall finds a changed memory by its new text, session, source and time only', async () => {
       const { ordinal } = await create('x', { createdAt: NOW, sessionId: 'old', source: 'chat' });
       await create('y', { createdAt: NOW, sessionId: 'new', content: 'another text' });

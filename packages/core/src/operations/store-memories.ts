@@ -199,8 +199,10 @@ export async function storeBatch(
   const batch: Batch = { namespace, key: getIdempotencyKey(options), arrivedAt: core.arrivals.now() };
   const chunks: Promise<StoreBatchResult[]>[] = [];
   for (const chunk of splitIntoChunks(requests)) {
-    chunks.push(storeChunk(core, batch, chunk));
-    // Prepares a chunk while the previous chunk is written.
+    // Prepares a chunk while the previous chunk is written. Chunks are written in order, because several memories may have
+    // the same external id.
+    const items = await acceptChunk(core, batch, chunk);
+    chunks.push(storeChunk(core, batch, chunk, items));
     await chunks.at(-2);
   }
   const results = (await Promise.all(chunks)).flat();
@@ -253,14 +255,27 @@ interface AcceptedItem extends Redacted<StoreFields> {
   memory: NewMemory;
 }
 
+/** Checks the memories of a part of a batch. Returns the MemoryError of each refused memory in its place. */
+async function acceptChunk(
+  core: Core,
+  batch: Batch,
+  { start, requests }: Chunk,
+): Promise<(AcceptedItem | MemoryError)[]> {
+  const items = requests.map((request) => catchMemoryError(() => acceptItem(core, batch, request)));
+  if (batch.key !== undefined) await addIdempotencyKeys(items, (i) => `${batch.key}\n${start + i}`);
+  return items;
+}
+
 /**
  * Stores a part of a batch. A MemoryError of one memory becomes the result of that memory; a failure of the write
  * becomes the result of all memories.
  */
-async function storeChunk(core: Core, batch: Batch, { start, requests }: Chunk): Promise<StoreBatchResult[]> {
-  const { namespace, key } = batch;
-  const items = requests.map((request) => catchMemoryError(() => acceptItem(core, batch, request)));
-  if (key !== undefined) await addIdempotencyKeys(items, (i) => `${key}\n${start + i}`);
+async function storeChunk(
+  core: Core,
+  { namespace }: Batch,
+  { start }: Chunk,
+  items: readonly (AcceptedItem | MemoryError)[],
+): Promise<StoreBatchResult[]> {
   const stored = (await storeItems(core, namespace, items.filter(isAccepted))).values();
   return items.map((item, i) => {
     const outcome = isAccepted(item) ? (stored.next().value as StoreResponse | MemoryError) : item;
