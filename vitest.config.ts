@@ -15,6 +15,7 @@ const ON_POSTGRES_TOO = [
     'forget',
     'health',
     'history',
+    'filters',
     'idempotency',
   ],
   ...[

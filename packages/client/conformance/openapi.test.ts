@@ -23,6 +23,8 @@ interface Parameter {
   in: 'path' | 'query' | 'header';
   schema: Schema;
 }
+/** A parameter whose value is JSON has a schema for its content type. */
+type DescribedParameter = Omit<Parameter, 'schema'> & { schema?: Schema; content?: Record<string, { schema: Schema }> };
 interface DescribedOperation {
   name: string;
   method: string;
@@ -40,7 +42,7 @@ interface Document {
       string,
       {
         operationId: string;
-        parameters?: Parameter[];
+        parameters?: DescribedParameter[];
         requestBody?: { content: Record<string, { schema: Schema }> };
         responses: Record<string, { content: Record<string, { schema: Schema }> }>;
       }
@@ -59,7 +61,12 @@ async function getOperations(): Promise<DescribedOperation[]> {
       name: operationId,
       method: method.toUpperCase(),
       path,
-      parameters: parameters.filter(({ name }) => !NOT_IMPLEMENTED.has(name)),
+      parameters: parameters
+        .filter(({ name }) => !NOT_IMPLEMENTED.has(name))
+        .map(({ content, schema = content?.['application/json']?.schema ?? {}, ...parameter }) => ({
+          ...parameter,
+          schema,
+        })),
       type: Object.keys(requestBody?.content ?? {})[0],
       body: Object.values(requestBody?.content ?? {})[0]?.schema,
       response: Object.values(responses['200']?.content ?? {})[0]?.schema,
@@ -101,7 +108,8 @@ const CALLS: Record<keyof typeof OPERATIONS, (client: MemoryClient, args: Argume
   stats: (client, { query }) => client.stats(query),
   store: (client, { body }) => client.store(body as never, { idempotencyKey: KEY }),
   storeBatch: (client, { body }) => client.storeBatch(body as never, { idempotencyKey: KEY }),
-  recall: (client, { query }) => client.recall(query as never),
+  recall: (client, { query: { filter, ...query } }) => client.recall(query as never),
+  recallByBody: (client, { body }) => client.recall(body as never),
   session: (client, { id, query }) => client.session({ session_id: id, ...query }),
   sessions: (client, { query }) => client.sessions(query),
   users: (client, { query }) => client.users(query),
@@ -158,6 +166,7 @@ function getQuery({ searchParams }: URL): Record<string, string[]> {
 
 /** Returns the expected query parameters for a sample, each with its values. */
 function toParameters(name: string, sample: unknown): [name: string, values: string[]][] {
+  if (name === 'filter') return [[name, [JSON.stringify(sample)]]];
   if (typeof sample === 'object' && !Array.isArray(sample)) {
     return Object.entries(sample ?? {}).map(([field, value]) => [`${name}.${field}`, [String(value)]]);
   }
@@ -215,8 +224,9 @@ describe('client and OpenAPI document', () => {
     const known = Object.entries(OPERATIONS).map(([name, { method, path }]) => [name, { method, path }] as const);
     expect(Object.fromEntries(known)).toEqual(Object.fromEntries(described));
     const methods = Object.getOwnPropertyNames(MemoryClient.prototype).filter((name) => name !== 'constructor');
-    // `scope` sends no request.
-    expect(methods.sort()).toEqual([...described.map(([name]) => name), 'scope'].sort());
+    // `scope` sends no request. `recall` sends a body if the request has a filter.
+    const names = described.map(([name]) => name).filter((name) => name !== 'recallByBody');
+    expect(methods.sort()).toEqual([...names, 'scope'].sort());
   });
 
   it.each(Object.keys(OPERATIONS) as (keyof typeof OPERATIONS)[])(
@@ -227,9 +237,12 @@ describe('client and OpenAPI document', () => {
       ) as DescribedOperation;
       const getParameters = (place: Parameter['in']) =>
         operation.parameters.filter((parameter) => parameter.in === place);
-      const samples = getParameters('query').map((parameter) => [parameter.name, getSample(parameter.schema)] as const);
+      const samples = getParameters('query')
+        .filter((parameter) => name !== 'recall' || parameter.name !== 'filter')
+        .map((parameter) => [parameter.name, getSample(parameter.schema)] as const);
       const query = Object.fromEntries(samples);
-      const body = operation.body && { sampled: 'ü 🎉' };
+      const filter = name === 'recallByBody' && { filter: { tag: 'a' } };
+      const body = operation.body && { sampled: 'ü 🎉', ...filter };
       const { client, sent } = await startRecorder();
       await CALLS[name](client, { id: 'a b/ü?&=#%', query, body });
       // The client also sends a health request for the version check.

@@ -1,3 +1,4 @@
+import { toFilterText } from './json-body.ts';
 import { createFieldError } from './memory-error.ts';
 
 /**
@@ -17,8 +18,8 @@ export function toPath(path: string, id: string): string | undefined {
 
 /**
  * Encodes a request as a query string with a leading question mark. Returns an empty string for an empty request. Lists
- * become repeated parameters. Each metadata field becomes a parameter, such as `metadata.room`. Undefined fields are
- * omitted.
+ * become repeated parameters. Each metadata field becomes a parameter, such as `metadata.room`. A filter becomes JSON.
+ * Undefined fields are omitted.
  *
  * @throws MemoryError INVALID_REQUEST for strings with lone surrogates, and for null, empty strings and empty lists,
  *   because the service treats an empty parameter as absent
@@ -37,6 +38,7 @@ function getPairs(name: string, value: unknown): string[] {
   if (name === 'metadata' && typeof value === 'object' && value) {
     return Object.entries(value).map(([key, wanted]) => toPair(`metadata.${key}`, wanted));
   }
+  if (name === 'filter') return [toPair(name, toFilterText(value))];
   return [toPair(name, value)];
 }
 

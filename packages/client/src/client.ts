@@ -6,6 +6,7 @@ import type {
   ConsolidationsRequest,
   ConsolidationsResponse,
   EventsRequest,
+  ExportRequest,
   ForgetManyRequest,
   ForgetManyResponse,
   ForgetResponse,
@@ -131,6 +132,10 @@ export class MemoryClient implements MemoryApi {
   }
 
   async recall(request: RecallRequest, call: CallOptions = {}): Promise<RecallResponse> {
+    // A filter may be too long for a URL.
+    if (request.filter !== undefined) {
+      return this.#json(OPERATIONS.recallByBody, call, { body: request, repeatable: true });
+    }
     return this.#json(OPERATIONS.recall, call, { query: request });
   }
 
@@ -253,7 +258,7 @@ export class MemoryClient implements MemoryApi {
   }
 
   /** Exports memories. A truncated export throws UNAVAILABLE. An export that has started is not retried. */
-  exportMemories(request: ScopeRequest = {}, signal?: AbortSignal): AsyncGenerator<string, void, undefined> {
+  exportMemories(request: ExportRequest = {}, signal?: AbortSignal): AsyncGenerator<string, void, undefined> {
     return readLines(this.#download(OPERATIONS.exportMemories, signal, request));
   }
 

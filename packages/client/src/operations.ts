@@ -21,6 +21,7 @@ export const OPERATIONS = {
   store: { method: 'POST', path: '/store' },
   storeBatch: { method: 'POST', path: '/store/batch', slow: true },
   recall: { method: 'GET', path: '/recall' },
+  recallByBody: { method: 'POST', path: '/recall' },
   session: { method: 'GET', path: '/session/{session_id}' },
   sessions: { method: 'GET', path: '/sessions' },
   users: { method: 'GET', path: '/users' },

@@ -8,6 +8,7 @@ import type {
   UndoResponse,
 } from './consolidations.ts';
 import type { EventsRequest, MemoryEvent } from './events.ts';
+import type { ExportRequest } from './export.ts';
 import type { ForgetManyRequest, ForgetManyResponse, ForgetResponse } from './forget.ts';
 import type { HistoryRequest, HistoryResponse } from './history.ts';
 import type { ImportResponse } from './import.ts';
@@ -111,11 +112,11 @@ export interface MemoryApi {
    */
   events(request?: EventsRequest, signal?: AbortSignal): AsyncIterable<MemoryEvent>;
   /**
-   * Exports a consistent snapshot of all memories as lines of JSON without line terminators: first an `ExportHeader`,
+   * Exports a consistent snapshot of the memories as lines of JSON without line terminators: first an `ExportHeader`,
    * then one `ExportedMemory` or `ExportedDecline` per line. Errors as for `events`; UNAVAILABLE also if the disk is
    * full, or if the text history of a memory exceeds the maximum line length.
    */
-  exportMemories(request?: ScopeRequest, signal?: AbortSignal): AsyncIterable<string>;
+  exportMemories(request?: ExportRequest, signal?: AbortSignal): AsyncIterable<string>;
   /**
    * Imports the lines of an export. Each memory is either imported completely or rejected. Memories that already exist
    * are left unchanged, so an interrupted import can be repeated from the beginning. INVALID_REQUEST if the first line

@@ -12,9 +12,17 @@ import {
   Timestamp,
   timestamp,
 } from './field.ts';
+import { FilterExpression } from './filter-expression.ts';
 import { LIMITS } from './limits.ts';
-import { ownerFields } from './scope.ts';
+import { ownerFields, scopeFields } from './scope.ts';
 import Type from './typebox.ts';
+
+/** Selects the memories to export. A semantic memory without any of its sources in the export cannot be imported. */
+export const ExportRequest = Type.Object(
+  { ...scopeFields, filter: Type.Optional(FilterExpression) },
+  { additionalProperties: false },
+);
+export type ExportRequest = Type.Static<typeof ExportRequest>;
 
 /** The first line of an export. */
 export const ExportHeader = Type.Object(

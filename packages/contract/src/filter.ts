@@ -1,4 +1,5 @@
 import { ExternalId, requestTime, SessionId, Source, Tag, Tier } from './field.ts';
+import { FilterExpression } from './filter-expression.ts';
 import { LIMITS } from './limits.ts';
 import { scopeFields } from './scope.ts';
 import Type from './typebox.ts';
@@ -6,6 +7,7 @@ import Type from './typebox.ts';
 /** Filter fields. Spread into request schemas. */
 export const filterFields = {
   ...scopeFields,
+  filter: Type.Optional(FilterExpression),
   tag: Type.Optional(
     Type.Array(Tag, {
       minItems: 1,

@@ -38,12 +38,14 @@ export const ForgetManyRequest = Type.Object(
     source: Type.Optional(Source),
     external_id: Type.Optional(ExternalId),
     metadata: filterFields.metadata,
+    filter: filterFields.filter,
     before: Type.Optional(requestTime('Only memories with an earlier `created_at`.')),
   },
   {
     additionalProperties: false,
     minProperties: 1,
-    'x-must': 'contain at least one of user_id, agent_id, session_id, tag, source, external_id, metadata, before',
+    'x-must':
+      'contain at least one of user_id, agent_id, session_id, tag, source, external_id, metadata, filter, before',
   },
 );
 export type ForgetManyRequest = Type.Static<typeof ForgetManyRequest>;

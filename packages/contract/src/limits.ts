@@ -20,6 +20,12 @@ export const LIMITS = {
   metadataBytes: 16 * 1024,
   metadataDepth: 32,
   attachmentBytes: 1024 * 1024,
+  /** Comparisons in one `filter`. */
+  filterConditions: 64,
+  /** Nested objects of conditions in one `filter`. */
+  filterLevels: 6,
+  /** JSON of one `filter`. */
+  filterBytes: 8 * 1024,
   idempotencyKeyChars: 255,
   /** Time for which an idempotency key prevents a second store. */
   idempotencyKeyMs: 24 * 60 * 60 * 1000,

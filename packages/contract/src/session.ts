@@ -23,6 +23,7 @@ export const SessionRequest = Type.Object(
   {
     session_id: SessionId,
     ...scopeFields,
+    filter: filterFields.filter,
     attachments: Type.Optional(
       Type.Boolean({
         default: false,

@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { ForgetManyRequest } from './forget.ts';
+import { isStorable } from './json-value.ts';
 import { LIMITS } from './limits.ts';
 import { RecallRequest } from './recall.ts';
 import { StoreRequest } from './store.ts';
 import { TIME_MUST } from './time.ts';
 import Type from './typebox.ts';
 import { UpdateRequest } from './update.ts';
-import { assertValid, createCheck, isStorable } from './validate.ts';
+import { assertValid, createCheck } from './validate.ts';
 
 const checkStore = createCheck(StoreRequest, 'body');
 const checkRecall = createCheck(RecallRequest, 'query');

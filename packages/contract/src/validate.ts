@@ -1,6 +1,8 @@
 import type { ErrorDetail } from './error-body.ts';
 import { MemoryError } from './errors.ts';
 import { ATTACHMENT_MUST, METADATA_MUST } from './field.ts';
+import { checkFilter } from './filter-expression.ts';
+import { escapePointer, findUnstorable, isStorable, shortenName } from './json-value.ts';
 import { LIMITS } from './limits.ts';
 import { parseTime, TIME_MUST, TIME_PATTERN } from './time.ts';
 import type { TSchema } from './typebox.ts';
@@ -12,7 +14,7 @@ export type Check = (value: unknown) => ErrorDetail[];
 /**
  * Compiles a schema to a check. In addition to the schema, the check rejects strings that databases cannot store
  * unchanged (U+0000 and lone surrogates), times that do not exist in the calendar, metadata that is too large or too
- * deep, and attachments that are too large.
+ * deep, attachments that are too large, and invalid filters.
  *
  * @param subject name of the whole value in messages, such as "body"
  * @param idFields fields that refer to existing ids; in these fields, a string that cannot be stored is valid, and
@@ -23,10 +25,15 @@ export function createCheck(schema: TSchema, subject: string, idFields: readonly
   // Filters also have a `metadata` field, but without the size limit of stored metadata.
   const storesMetadata = must(schema, 'metadata') === METADATA_MUST;
   const times = getTimeFields(schema);
+  const hasFilter = must(schema, 'filter') !== undefined;
+  const getFilterProblems = (value: unknown) => (hasFilter ? checkFilter((value as { filter?: unknown }).filter) : []);
+  // `checkFilter` checks the strings of a filter, after its depth.
+  const unchecked = hasFilter ? [...idFields, 'filter'] : idFields;
   return (value) => {
     if (compiled.Check(value)) {
       return [
-        ...checkStrings(value, subject, idFields, storesMetadata),
+        ...checkStrings(value, subject, unchecked, storesMetadata),
+        ...getFilterProblems(value),
         ...checkTimes(value, times),
         ...checkMetadataFilter(value, storesMetadata),
       ];
@@ -104,16 +111,9 @@ function toDetails(schema: TSchema, error: SchemaError, subject: string): ErrorD
   return [toDetail(error.instancePath, `${field} must`, must(schema, field) ?? error.message.replace(/^must /, ''))];
 }
 
-/** Maximum length of a field name in a message, in UTF-16 code units. */
-const MAX_NAME_LENGTH = 100;
-
 function unknownField(field: string): ErrorDetail {
-  const name = shorten(field);
+  const name = shortenName(field);
   return { path: `/${escapePointer(name)}`, message: `${name} is not a known field` };
-}
-
-function shorten(name: string): string {
-  return name.length > MAX_NAME_LENGTH ? `${name.slice(0, MAX_NAME_LENGTH).toWellFormed()}…` : name;
 }
 
 function toDetail(path: string, subject: string, rest: string | undefined): ErrorDetail {
@@ -219,62 +219,6 @@ function findMetadataProblem(metadata: unknown): ErrorDetail | undefined {
 function isWithinDepth(value: unknown, depth: number): boolean {
   if (typeof value !== 'object' || value === null) return true;
   return depth > 0 && Object.values(value).every((inner) => isWithinDepth(inner, depth - 1));
-}
-
-/**
- * Finds the first value, at any depth, that does not survive a JSON round trip, and returns its problem. JSON parsers
- * read 1e400 as Infinity, and an integer above 2^53 - 1 as a nearby integer (RFC 8259, section 6). Callers in the same
- * process can pass any value, such as a Date.
- *
- * @param names path to the value, starting with the field
- */
-export function findUnstorable(value: unknown, names: readonly string[]): ErrorDetail | undefined {
-  const rule = getJsonRule(value);
-  if (rule !== undefined) {
-    const path = names.map((name) => `/${escapePointer(name)}`).join('');
-    return { path, message: `${shorten(names.join('.'))} must ${rule}` };
-  }
-  if (typeof value !== 'object' || value === null) return undefined;
-  for (const [name, inner] of Object.entries(value)) {
-    const unstorable = findUnstorable(inner, [...names, name]);
-    if (unstorable) return unstorable;
-  }
-  return undefined;
-}
-
-function getJsonRule(value: unknown): string | undefined {
-  switch (typeof value) {
-    case 'string':
-    case 'boolean':
-      return undefined;
-    case 'number':
-      if (!Number.isFinite(value)) return 'be a finite number';
-      return Number.isInteger(value) && !Number.isSafeInteger(value) ? SAFE_INTEGER_RULE : undefined;
-    case 'bigint':
-      return SAFE_INTEGER_RULE;
-    case 'object':
-      if (value === null || Array.isArray(value) || isPlain(value)) return undefined;
-  }
-  return 'be a JSON value: a string, a number, true, false, null, an array or an object';
-}
-
-const SAFE_INTEGER_RULE = `be an integer from ${Number.MIN_SAFE_INTEGER} to ${Number.MAX_SAFE_INTEGER}; use a string for other integers`;
-
-function isPlain(value: object): boolean {
-  const prototype = Object.getPrototypeOf(value);
-  return prototype === null || Object.getPrototypeOf(prototype) === null;
-}
-
-/** Returns true if every string in a JSON value can be stored unchanged: no U+0000 and no lone surrogates. */
-export function isStorable(value: unknown): boolean {
-  if (typeof value === 'string') return !value.includes('\0') && value.isWellFormed();
-  if (typeof value !== 'object' || value === null) return true;
-  return Object.entries(value).every(([key, inner]) => isStorable(key) && isStorable(inner));
-}
-
-/** Escapes a field name for a JSON Pointer (RFC 6901). */
-export function escapePointer(field: string): string {
-  return field.replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
 function unescapePointer(token: string): string {

@@ -8,6 +8,7 @@ export type { Notices } from './ports/coordination.ts';
 export type { ServerOptions } from './ports/database-server.ts';
 export type { Telemetry } from './ports/runtime.ts';
 export type { OpenDatabase, Storage } from './ports/storage.ts';
+export type { ExportFilter } from './ports/storage-export.ts';
 export type { NewMemory, StoreOutcome } from './ports/storage-memories.ts';
 export {
   EMBEDDING_LIMITS,

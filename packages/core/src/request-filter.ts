@@ -1,4 +1,10 @@
-import { type Filter, invalidRequest, type ScopeRequest } from '@memoryd/contract';
+import {
+  type Filter,
+  type FilterExpression,
+  invalidRequest,
+  type ScopeRequest,
+  toFilterCondition,
+} from '@memoryd/contract';
 import type { MemoryFilter, Owner, OwnerFilter } from '@memoryd/search';
 import { toMs } from './time.ts';
 
@@ -42,6 +48,12 @@ export function toExternalId({ externalId }: { externalId: string | null }): { e
   return externalId === null ? {} : { external_id: externalId };
 }
 
+/** Returns the parsed `filter` of a request. Absent without conditions. */
+export function toCondition({ filter }: { filter?: FilterExpression }): Pick<MemoryFilter, 'condition'> {
+  const condition = filter && toFilterCondition(filter);
+  return condition ? { condition } : {};
+}
+
 /** Converts the filter of a request into the filter of storage. */
 export function toMemoryFilter(filter: Filter): MemoryFilter {
   return {
@@ -54,5 +66,6 @@ export function toMemoryFilter(filter: Filter): MemoryFilter {
     ...(filter.since !== undefined && { since: toMs(filter.since, 'since') }),
     ...(filter.until !== undefined && { until: toMs(filter.until, 'until', 'last') }),
     ...(filter.metadata && { metadata: filter.metadata }),
+    ...toCondition(filter),
   };
 }

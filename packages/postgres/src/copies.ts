@@ -3,8 +3,7 @@ import { type FileHandle, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { MemoryError } from '@memoryd/contract/errors';
-import { getRecords, keptRecords, type Storage, toRecordLine } from '@memoryd/core';
-import type { OwnerFilter } from '@memoryd/search';
+import { type ExportFilter, getRecords, keptRecords, type Storage, toRecordLine } from '@memoryd/core';
 import pLimit from 'p-limit';
 import type { Connection } from './connection.ts';
 
@@ -31,7 +30,7 @@ export class Copies {
   /** See `Storage.exportRecords`. */
   async exportRecords(
     namespace: string,
-    of: OwnerFilter = {},
+    of: ExportFilter = {},
     signal?: AbortSignal,
   ): ReturnType<Storage['exportRecords']> {
     if (this.#count >= MAX_COPIES) {
@@ -65,7 +64,7 @@ export class Copies {
 
   #write(
     file: FileHandle,
-    { namespace, of }: { namespace: string; of: OwnerFilter },
+    { namespace, of }: { namespace: string; of: ExportFilter },
     signal: AbortSignal,
   ): Promise<number> {
     assertNotAborted(signal);

@@ -20,7 +20,7 @@ import {
   TEXT,
   TIER,
 } from './rows';
-import { scopeAnyPostings, scopeNotSuperseded, scopeTimeAndTier, scopeUsers } from './scope';
+import { scopeAnyPostings, scopeMarkedRows, scopeNotSuperseded, scopeTimeAndTier, scopeUsers } from './scope';
 import { getSelectedPlace, getSelectedRow, selectedCount } from './selection';
 import { isSmallScope } from './small-scope';
 import { find, NONE } from './table';
@@ -105,6 +105,11 @@ export function narrowToTimeAndTier(since: f64, until: f64, tier: u32): void {
 /** Narrows the scope to memories that are not superseded. */
 export function narrowToCurrent(): void {
   scopeNotSuperseded();
+}
+
+/** Narrows the scope to the rows whose byte is not 0, of one byte for each row. */
+export function narrowToRows(bytes: usize): void {
+  scopeMarkedRows(bytes);
 }
 
 /**

@@ -150,6 +150,22 @@ export function scopeNotSuperseded(): void {
   conditions++;
 }
 
+/**
+ * Narrows the scope to the rows whose byte is not 0.
+ *
+ * @param bytes address of one byte for each row
+ */
+export function scopeMarkedRows(bytes: usize): void {
+  const count = isSmallScope ? smallScopeCount : rowCount;
+  for (let i: u32 = 0; i < count; i++) {
+    const row = isSmallScope ? getSmallScopeRow(i) : i;
+    if (load<u8>(bytes + row) === 0) continue;
+    if (isSmallScope) markConditionMet(i);
+    else if (get<u8>(row, ALLOWED) === conditions) set<u8>(row, ALLOWED, conditions + 1);
+  }
+  conditions++;
+}
+
 /** Narrows the scope to rows in one of the given postings lists. The lists must be disjoint. NONE is an empty list. */
 export function scopeAnyPostings(terms: usize, count: u32): void {
   for (let i: u32 = 0; i < count; i++) {

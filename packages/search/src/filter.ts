@@ -1,4 +1,4 @@
-import type { Metadata, Tier } from '@memoryd/contract';
+import type { FilterCondition, Metadata, Tier } from '@memoryd/contract';
 
 /** The user and the agent of a memory. An empty string means that the memory is shared by all users, or all agents. */
 export interface Owner {
@@ -61,6 +61,8 @@ export interface MemoryFilter extends OwnerFilter {
   since?: number;
   until?: number;
   metadata?: Record<string, string>;
+  /** The parsed `filter` of a request. */
+  condition?: FilterCondition;
   /** False excludes superseded memories. */
   superseded?: false;
 }
@@ -82,6 +84,12 @@ const EXTERNAL_ID_ATTRIBUTE = 'external_id';
 
 function metadataAttribute(field: string): string {
   return `metadata.${field}`;
+}
+
+/** Returns the keys of the field `metadata.PATH` of a `FilterCondition`; undefined for another field. */
+export function getMetadataPath(field: string): string[] | undefined {
+  const prefix = metadataAttribute('');
+  return field.startsWith(prefix) ? field.slice(prefix.length).split('.') : undefined;
 }
 
 /** The fields of a memory from which its attributes are made. */

@@ -36,6 +36,7 @@ export {
   belongsTo,
   filteredAttributes,
   getAttributes,
+  getMetadataPath,
   groupByOwner,
   haveSameOwner,
   isLimited,
@@ -66,6 +67,7 @@ export {
   withVectors,
 } from './index/entry.ts';
 export { IndexFullError } from './index/exchange.ts';
+export type { FieldReader } from './index/filter-columns.ts';
 export { IndexQuery, IndexQueryWords } from './index/index-query.ts';
 export { dotInt8, type Int8Vector, toFloats, toInt8 } from './index/int8.ts';
 export { Nearness } from './index/nearness.ts';

@@ -507,7 +507,7 @@ describe('a body with a Content-Encoding', () => {
 describe('a known path with another method returns 405:', () => {
   it.each([
     ['GET', '/store', 'POST'],
-    ['POST', '/recall', 'GET, HEAD'],
+    ['PUT', '/recall', 'GET, HEAD, POST'],
     ['DELETE', '/stats', 'GET, HEAD'],
     ['POST', '/memories', 'DELETE, GET, HEAD'],
     ['PATCH', '/update/x', 'PUT'],

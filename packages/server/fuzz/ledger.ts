@@ -46,7 +46,7 @@ interface ForgetMany extends Span {
   external_id?: string;
   tag?: string;
   before?: string;
-  /** Whether the request also filters by metadata, which the ledger does not evaluate. */
+  /** Whether the request also filters by metadata or a JSON filter, which the ledger does not evaluate. */
   hasMetadata: boolean;
 }
 
@@ -93,7 +93,7 @@ export class Ledger {
   }
 
   forgottenMany(filter: Record<string, string>, span: Span): void {
-    const hasMetadata = Object.keys(filter).some((name) => /^metadata[.[]/.test(name));
+    const hasMetadata = Object.keys(filter).some((name) => /^(?:metadata[.[]|filter$)/.test(name));
     this.#forgets.push({ ...filter, hasMetadata, ...span });
   }
 

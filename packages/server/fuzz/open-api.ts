@@ -27,6 +27,8 @@ export interface Parameter {
   in: 'path' | 'query' | 'header';
   required?: boolean;
   schema: Schema;
+  /** Present instead of a schema if the value is JSON. */
+  content?: Record<string, { schema: Schema }>;
 }
 
 /** Returns whether a value matches a schema of the document. */
@@ -62,6 +64,8 @@ export interface OpenApi {
   >;
 }
 
+const JSON_TYPE = 'application/json';
+
 /** Returns every operation of an OpenAPI document. Its schemas are compiled with a different validator than the service's. */
 export function getOperations(document: OpenApi): Operation[] {
   const ajv = new Ajv2020({ strict: false, allErrors: false });
@@ -76,7 +80,15 @@ export function getOperations(document: OpenApi): Operation[] {
       path,
       parameters: (description.parameters ?? []).map((parameter, i) => ({
         ...parameter,
-        validate: compile(path, method, 'parameters', String(i), 'schema'),
+        schema: parameter.content?.[JSON_TYPE]?.schema ?? parameter.schema,
+        validate: compile(
+          path,
+          method,
+          'parameters',
+          String(i),
+          ...(parameter.content ? ['content', JSON_TYPE] : []),
+          'schema',
+        ),
       })),
       bodies: new Map(
         Object.entries(description.requestBody?.content ?? {}).map(([type, { schema = {} }]) => [

@@ -91,7 +91,8 @@ function withOwner(query: [string, string][]): [string, string][] {
   return hasOwner ? query : query.filter(([name]) => name !== 'shared');
 }
 
-function getPairs({ name, schema }: Parameter): fc.Arbitrary<[string, string][]> {
+function getPairs({ name, schema, content }: Parameter): fc.Arbitrary<[string, string][]> {
+  if (content) return validValue(schema, name).map((value) => [[name, JSON.stringify(value)]]);
   if (schema.type === 'object') {
     const pair = fc.tuple(fc.constantFrom('k', 'flag', 'a.b', 'a[0]', 'é', '__proto__'), text, fc.boolean());
     return fc

@@ -135,6 +135,14 @@ const likely: Record<string, fc.Arbitrary<unknown>> = {
   source: fc.oneof(numbered('source'), textUpTo(256)),
   tag: label,
   tags: fc.array(label, { maxLength: 6 }),
+  filter: fc.oneof(
+    label.map((tag) => ({ tag })),
+    fc.tuple(numbered('source'), numbered('tag')).map(([source, tag]) => ({
+      $or: [{ source }, { tag: { $in: [tag] } }],
+      'metadata.k.a': { $not: { $contains: tag } },
+    })),
+    fc.nat(300).map((n) => ({ 'metadata.k': { $gte: n / 10, $in: [n, `${n}`, true, null] } })),
+  ),
   // A query must not be blank after trimming, which the schema cannot express.
   query: textUpTo(2000).map((generated) => `a${generated}`),
   before: moment(1970, 1999),
@@ -153,7 +161,7 @@ const likely: Record<string, fc.Arbitrary<unknown>> = {
 };
 
 /** Fields whose schema does not express all rules, or whose arbitrary values would delete everything. */
-const ALWAYS_LIKELY = new Set(['cursor', 'query', 'If-Match', 'before', 'timezone']);
+const ALWAYS_LIKELY = new Set(['cursor', 'filter', 'query', 'If-Match', 'before', 'timezone']);
 
 /** Returns valid values of a schema; `name` is the name of the field or parameter. */
 export function validValue(schema: Schema, name = ''): fc.Arbitrary<unknown> {

@@ -5,8 +5,7 @@ import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { MemoryError } from '@memoryd/contract/errors';
 
-import { getPieces, getRecords, type Storage } from '@memoryd/core';
-import type { OwnerFilter } from '@memoryd/search';
+import { type ExportFilter, getPieces, getRecords, type Storage } from '@memoryd/core';
 import pLimit from 'p-limit';
 import type { CopiedFacts, CopyTask } from './copy-task.ts';
 import { type Attempt, unwrap } from './failure.ts';
@@ -58,7 +57,7 @@ export class Copies {
   /** See `Storage.exportRecords`. */
   async exportRecords(
     namespace: string,
-    of: OwnerFilter = {},
+    of: ExportFilter = {},
     signal?: AbortSignal,
   ): ReturnType<Storage['exportRecords']> {
     const copy = await this.#open({ scope: { namespace, of } }, signal);

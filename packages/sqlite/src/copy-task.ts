@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs';
 import { MemoryError } from '@memoryd/contract/errors';
 
-import { keptRecords, toRecordLine } from '@memoryd/core';
-import type { OwnerFilter } from '@memoryd/search';
+import { type ExportFilter, keptRecords, toRecordLine } from '@memoryd/core';
 import type { Connection } from './connection.ts';
 import { snapshot } from './connection.ts';
 import { toQueries } from './dialect.ts';
@@ -16,7 +15,7 @@ import { openWithoutMigrating } from './open-connection.ts';
 export interface CopyTask {
   from: string;
   to: string;
-  scope?: { namespace: string; of: OwnerFilter };
+  scope?: { namespace: string; of: ExportFilter };
 }
 
 /** Size, checksum and line count of a finished copy. */

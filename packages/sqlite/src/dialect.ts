@@ -125,10 +125,41 @@ const SQLITE: Dialect = {
   firstSlot: 0,
   forShare: raw(''),
   skipLocked: raw(''),
+  jsonValue(column, path) {
+    const at = toJsonPath(path);
+    const type = sql`json_type(${column}, ${at})`;
+    const ofType = (types: string, expression: Sql) =>
+      sql`(CASE WHEN ${type} IN (${raw(types)}) THEN ${expression} END)`;
+    const value = sql`json_extract(${column}, ${at})`;
+    return {
+      exists: sql`${type} IS NOT NULL`,
+      text: ofType(`'text'`, value),
+      number: ofType(NUMBERS, value),
+      literal: type,
+      contains: (element) =>
+        ofType(`'array'`, sql`EXISTS (SELECT 1 FROM json_each(${column}, ${at}) AS e WHERE ${isElement(element)})`),
+    };
+  },
+  jsonTexts: (column) => sql`(SELECT value FROM json_each(${column}))`,
   jsonField: (column, field) => sql`(${column} ->> ${field})`,
   jsonArray: (value, order) => sql`json_group_array(${value} ORDER BY ${order})`,
   jsonObject: (key, value) => sql`json_group_object(${key}, ${value})`,
 };
+
+/** Returns the path of SQLite to a value in nested objects. */
+export function toJsonPath(keys: readonly string[]): string {
+  return `$.${keys.map((key) => JSON.stringify(key)).join('.')}`;
+}
+
+/** The names of the types of numbers in `json_type`. */
+const NUMBERS = `'integer', 'real'`;
+
+/** Returns a condition on a row of `json_each`: the value equals an element. */
+function isElement(element: string | number | boolean | null): Sql {
+  if (typeof element === 'string') return sql`e.type = 'text' AND e.value = ${element}`;
+  if (typeof element !== 'number') return sql`e.type = ${String(element)}`;
+  return sql`e.type IN (${raw(NUMBERS)}) AND e.value = CAST(${JSON.stringify(element)} AS numeric)`;
+}
 
 /**
  * Maximum records that are bound as parameters. For so few records, parsing a JSON table takes longer than the rest of

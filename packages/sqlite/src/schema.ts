@@ -133,11 +133,12 @@ export const MIGRATIONS: readonly string[] = [
   -- Token states, which a search reads for its candidates only. They are not part of the in-memory index. model: the
   -- number of the embedding_model that computed them.
   CREATE TABLE token_states (ordinal INTEGER PRIMARY KEY, model INTEGER NOT NULL, states BLOB NOT NULL) STRICT;
-  -- Log of changed entries and states, which updates the in-memory indexes. New memories are not logged, because their
+  -- Log of changed entries, states and fields, which updates the in-memory indexes. New memories are not logged, because their
   -- ordinals are higher than all before.
   CREATE TABLE recall_change (seq INTEGER PRIMARY KEY AUTOINCREMENT, ordinal INTEGER NOT NULL) STRICT;
-  CREATE TRIGGER memory_changes_state AFTER UPDATE OF tier, expires_at, superseded_by ON memory
+  CREATE TRIGGER memory_changes_state AFTER UPDATE OF tier, expires_at, superseded_by, updated_at ON memory
     WHEN new.tier <> old.tier OR new.expires_at IS NOT old.expires_at OR new.superseded_by IS NOT old.superseded_by
+      OR new.updated_at <> old.updated_at
   BEGIN
     INSERT INTO recall_change (ordinal) VALUES (new.ordinal);
   END;

@@ -6,6 +6,7 @@ import { consolidationStorageContract } from './storage-consolidation.contract.t
 import { distilStorageContract } from './storage-distil.contract.ts';
 import { exportStorageContract } from './storage-export.contract.ts';
 import { externalIdStorageContract } from './storage-external-ids.contract.ts';
+import { filterStorageContract } from './storage-filter.contract.ts';
 import { listStorageContract } from './storage-lists.contract.ts';
 import { memoryStorageContract } from './storage-memories.contract.ts';
 import { namespaceStorageContract } from './storage-namespaces.contract.ts';
@@ -27,6 +28,7 @@ export function storageContract(open: OpenStorage, unmet: Unmet = {}): void {
   describe('memory storage', () => memoryStorageContract(tested));
   describe('external ids', () => externalIdStorageContract(tested));
   describe('lists of sessions and users', () => listStorageContract(tested));
+  describe('filters', () => filterStorageContract(tested));
   describe('search storage', () => searchStorageContract(tested));
   describe('vector storage', () => vectorStorageContract(tested));
   describe('consolidation storage', () => consolidationStorageContract(tested));

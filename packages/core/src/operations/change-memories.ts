@@ -14,7 +14,7 @@ import {
   withoutNullFields,
 } from '@memoryd/contract';
 import type { OwnedCount, OwnerFilter } from '@memoryd/search';
-import { assertOwnerGiven, toOwnerFilter } from '../request-filter.ts';
+import { assertOwnerGiven, toCondition, toOwnerFilter } from '../request-filter.ts';
 import { toMs, toMsOrNull } from '../time.ts';
 import type { Core } from './core.ts';
 import { assertMemoryId, memoryNotFound } from './read-memories.ts';
@@ -112,12 +112,12 @@ export async function forgetMany(
   request: ForgetManyRequest,
 ): Promise<ForgetManyResponse> {
   assertValid(checkForgetMany, request);
-  const { shared: _, ...conditions } = request;
-  if (Object.keys(conditions).length === 0) {
+  const { shared: _, filter: _filter, ...conditions } = request;
+  if (Object.keys(conditions).length === 0 && !toCondition(request).condition) {
     throw invalidRequest([
       {
         path: '',
-        message: `query must contain at least one of user_id, agent_id, session_id, tag, source, external_id, metadata, before`,
+        message: `query must contain at least one of user_id, agent_id, session_id, tag, source, external_id, metadata, filter, before`,
       },
     ]);
   }
@@ -128,6 +128,7 @@ export async function forgetMany(
     ...(request.source !== undefined && { source: request.source }),
     ...(request.external_id !== undefined && { externalId: request.external_id }),
     ...(request.metadata && { metadata: request.metadata }),
+    ...toCondition(request),
     ...(request.before !== undefined && { createdBefore: toMs(request.before, 'before') }),
   };
   const deleted = { count: 0, owned: [] as OwnedCount[], embedding: false };

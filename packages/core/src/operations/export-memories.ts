@@ -4,17 +4,17 @@ import {
   type ExportedDecline,
   type ExportedMemory,
   type ExportHeader,
+  ExportRequest,
   LIMITS,
   MemoryError,
-  ScopeRequest,
 } from '@memoryd/contract';
 import type { ExportRecord, MemoryRecord } from '../ports/storage-export.ts';
 import { createTextsTooLongError } from '../record-size.ts';
-import { toExternalId, toOwner, toOwnerFilter } from '../request-filter.ts';
+import { toCondition, toExternalId, toOwner, toOwnerFilter } from '../request-filter.ts';
 import { toTimestamp, toTimestampOrNull } from '../time.ts';
 import type { Core } from './core.ts';
 
-const check = createCheck(ScopeRequest, 'request');
+const check = createCheck(ExportRequest, 'request');
 
 /** Maximum UTF-8 bytes of a UTF-16 code unit. */
 const MAX_BYTES_PER_UNIT = 3;
@@ -23,11 +23,11 @@ const MAX_BYTES_PER_UNIT = 3;
 export async function* exportMemories(
   { storage }: Pick<Core, 'storage'>,
   namespace: string,
-  request: ScopeRequest = {},
+  request: ExportRequest = {},
   signal?: AbortSignal,
 ): AsyncIterable<string> {
   assertValid(check, request);
-  const copy = await storage.exportRecords(namespace, toOwnerFilter(request), signal);
+  const copy = await storage.exportRecords(namespace, { ...toOwnerFilter(request), ...toCondition(request) }, signal);
   try {
     yield JSON.stringify({ format: 'memoryd', version: 1, lines: copy.count } satisfies ExportHeader);
     for await (const record of copy.records) {

@@ -19,7 +19,7 @@ import {
 import { getRetention } from '@memoryd/search';
 import { numberCursors, pageEnd, pageRequest, positionCursors, sessionPlaceCursors, textCursors } from '../cursor.ts';
 import type { MemoryText, StoredMemory } from '../ports/storage-memories.ts';
-import { toExternalId, toMemoryFilter, toOwner, toOwnerFilter } from '../request-filter.ts';
+import { toCondition, toExternalId, toMemoryFilter, toOwner, toOwnerFilter } from '../request-filter.ts';
 import { toMs, toTimestamp, toTimestampOrNull } from '../time.ts';
 import type { Core } from './core.ts';
 
@@ -74,9 +74,13 @@ export async function session(core: Core, namespace: string, request: SessionReq
   assertValid(checkSession, request);
   const { session_id, attachments = false } = request;
   const of = toOwnerFilter(request);
-  const selection = { namespace, filters: { ...of, sessionId: session_id } };
+  const condition = toCondition(request);
+  const selection = { namespace, filters: { ...of, sessionId: session_id, ...condition } };
   const paging = pageRequest(core, request, sessionCursors, selection);
-  const page = await core.storage.session(namespace, session_id, paging, core.clock.now(), of, { attachments });
+  const page = await core.storage.session(namespace, session_id, paging, core.clock.now(), of, {
+    attachments,
+    ...condition,
+  });
   const memories = page.items.map(({ id, content, tags, importance, createdAt, attachment, mergedInto, ...rest }) => {
     const optional = {
       ...(attachment !== undefined && { attachment }),

@@ -1,4 +1,4 @@
-import type { Owner, OwnerFilter } from '@memoryd/search';
+import type { MemoryFilter, Owner, OwnerFilter } from '@memoryd/search';
 import type { StoredMemory } from './storage-memories.ts';
 import type { OverQuota } from './storage-namespaces.ts';
 
@@ -32,6 +32,9 @@ export interface MemoryRecord extends Omit<StoredMemory, 'ordinal'> {
  * result was forgotten or the run was undone.
  */
 export type ExportRecord = { memory: MemoryRecord } | ({ declinedGroup: string } & Owner);
+
+/** The memories of an export. With a `condition`, the export has no declined groups. */
+export type ExportFilter = OwnerFilter & Pick<MemoryFilter, 'condition'>;
 
 /**
  * Records in the order in which the memories were stored, except that a semantic memory follows the first of its
@@ -96,10 +99,10 @@ export interface ExportStorage {
    */
   backup(signal?: AbortSignal): Promise<StorageCopy>;
   /**
-   * Returns the records of a namespace as of one moment. With `of`, returns only the records of these users and agents.
+   * Returns the records of a namespace as of one moment. With `filter`, returns only the memories that match it.
    * Rejects with UNAVAILABLE as `backup` does.
    */
-  exportRecords(namespace: string, of?: OwnerFilter, signal?: AbortSignal): Promise<ExportRecords>;
+  exportRecords(namespace: string, filter?: ExportFilter, signal?: AbortSignal): Promise<ExportRecords>;
   /**
    * Imports records of another database, and returns an outcome for each record. If the call rejects, nothing was
    * imported. Imported memories that are neither merged nor evicted are re-embedded. A link is set once both of its

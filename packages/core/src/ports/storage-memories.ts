@@ -1,4 +1,4 @@
-import type { Metadata, NamespaceQuota, Tier, TierCounts } from '@memoryd/contract';
+import type { FilterCondition, Metadata, NamespaceQuota, Tier, TierCounts } from '@memoryd/contract';
 import type { MemoryFilter, OwnedCount, Owner, OwnerFilter, RecalledMemory } from '@memoryd/search';
 import type { OverQuota, Quota } from './storage-namespaces.ts';
 
@@ -140,6 +140,7 @@ export interface ForgetSelection extends OwnerFilter {
   source?: string;
   externalId?: string;
   metadata?: Record<string, string>;
+  condition?: FilterCondition;
   createdBefore?: number;
 }
 
@@ -303,7 +304,7 @@ export interface MemoryStorage {
    * Returns the memories of a session, oldest first. Includes merged duplicates and memories that were evicted because
    * their tier was full.
    *
-   * @param options `attachments`: true adds the attachments of the memories
+   * @param options `attachments`: true adds the attachments of the memories. `condition`: a filter of the memories
    */
   session(
     namespace: string,
@@ -311,7 +312,7 @@ export interface MemoryStorage {
     page: PageRequest<Position>,
     now: number,
     of?: OwnerFilter,
-    options?: { attachments?: boolean },
+    options?: { attachments?: boolean; condition?: FilterCondition },
   ): Promise<Page<StoredMemory, Position>>;
   /** Returns sessions with live memories that match the filter, ordered by session id and user id. */
   sessions(

@@ -1,9 +1,9 @@
 import { LIMITS } from '@memoryd/contract/limits';
 import type { Owner, OwnerFilter } from '@memoryd/search';
-import type { Awaited, ExportRecord, MemoryRecord } from '../ports/storage-export.ts';
+import type { Awaited, ExportFilter, ExportRecord, MemoryRecord } from '../ports/storage-export.ts';
 import { createTextsTooLongError } from '../record-size.ts';
 import { fromJson } from './corruption.ts';
-import { ATTACHMENT, isOfOwners, memoryColumns, WITH_ACCESS } from './filters.ts';
+import { ATTACHMENT, isOfOwners, matching, memoryColumns, WITH_ACCESS } from './filters.ts';
 import { type MemoryRow, toMemory } from './memory-row.ts';
 import type { Queries } from './queries.ts';
 import { getGroupDigest } from './record-digests.ts';
@@ -27,8 +27,12 @@ const TEXTS_AT_ONCE = 64;
 const DECLINED_AT_ONCE = 1000;
 
 /** Yields the records of `Storage.exportRecords`. Must run in a snapshot. */
-export async function* keptRecords(queries: Queries, namespace: string, of: OwnerFilter): AsyncIterable<ExportRecord> {
-  for await (const ordinals of inOrder(queries, namespace, of)) {
+export async function* keptRecords(
+  queries: Queries,
+  namespace: string,
+  filter: ExportFilter,
+): AsyncIterable<ExportRecord> {
+  for await (const ordinals of inOrder(queries, namespace, filter)) {
     const rows = await readRows(queries, namespace, ordinals);
     const earlier = await earlierTexts(
       queries,
@@ -37,7 +41,7 @@ export async function* keptRecords(queries: Queries, namespace: string, of: Owne
     );
     for (const row of rows) yield { memory: toKept(row, earlier.get(row.ordinal)) };
   }
-  yield* declinedGroups(queries, namespace, of);
+  if (!filter.condition) yield* declinedGroups(queries, namespace, filter);
 }
 
 /** The position of a memory in the export, and the bytes of its texts and its attachment. */
@@ -55,10 +59,10 @@ interface ExportOrder {
  * Yields the ordinals of all memories in export order, in batches to read at once. Throws UNAVAILABLE, before reading
  * the texts, if the texts of a memory exceed the maximum line length.
  */
-async function* inOrder(queries: Queries, namespace: string, of: OwnerFilter): AsyncIterable<number[]> {
+async function* inOrder(queries: Queries, namespace: string, filter: ExportFilter): AsyncIterable<number[]> {
   let batch: number[] = [];
   let bytes = 0;
-  for await (const memory of inOrderOfArrival(queries, namespace, of)) {
+  for await (const memory of inOrderOfArrival(queries, namespace, filter)) {
     if (memory.bytes > LIMITS.exportLineBytes) throw createTextsTooLongError(memory.id);
     // A semantic memory with a lower ordinal than all its sources is exported directly after its first source.
     if (memory.first === null || memory.first < memory.ordinal) batch.push(memory.ordinal);
@@ -71,34 +75,51 @@ async function* inOrder(queries: Queries, namespace: string, of: OwnerFilter): A
   if (batch.length > 0) yield batch;
 }
 
-async function* inOrderOfArrival(queries: Queries, namespace: string, of: OwnerFilter): AsyncIterable<ExportOrder> {
-  const index = of.userIds?.every((id) => id !== '') ? 'memory_by_user' : 'memory_by_time';
+async function* inOrderOfArrival(
+  queries: Queries,
+  namespace: string,
+  filter: ExportFilter,
+): AsyncIterable<ExportOrder> {
+  const index = filter.userIds?.every((id) => id !== '') ? 'memory_by_user' : 'memory_by_time';
   let ordinals: number[] = [];
   do {
     const next = await queries.rows<{ ordinal: number }>(sql`
       SELECT m.ordinal FROM memory m ${queries.dialect.indexedBy(index)}
-      WHERE m.namespace = ${namespace} AND ${isOfOwners(queries.dialect, of)} AND m.ordinal > ${ordinals.at(-1) ?? 0} ORDER BY m.ordinal LIMIT ${ORDINALS_AT_ONCE}`);
+      WHERE ${matching(queries.dialect, namespace, filter)} AND m.ordinal > ${ordinals.at(-1) ?? 0} ORDER BY m.ordinal LIMIT ${ORDINALS_AT_ONCE}`);
     ordinals = next.map(({ ordinal }) => ordinal);
     for (let from = 0; from < ordinals.length; from += PLACED_AT_ONCE) {
-      yield* await readOrder(queries, namespace, ordinals.slice(from, from + PLACED_AT_ONCE));
+      yield* await readOrder(queries, namespace, ordinals.slice(from, from + PLACED_AT_ONCE), filter);
     }
   } while (ordinals.length === ORDINALS_AT_ONCE);
 }
 
-function readOrder(queries: Queries, namespace: string, ordinals: readonly number[]): Promise<ExportOrder[]> {
+function readOrder(
+  queries: Queries,
+  namespace: string,
+  ordinals: readonly number[],
+  filter: ExportFilter,
+): Promise<ExportOrder[]> {
   const { dialect } = queries;
+  // A link to a memory that is not in the export does not change the order.
+  const isExported = (ordinal: string) =>
+    filter.condition
+      ? sql`EXISTS (SELECT 1 FROM memory m WHERE ${matching(dialect, namespace, filter)} AND m.ordinal = ${raw(ordinal)})`
+      : raw('true');
   return queries.rows<ExportOrder>(sql`
     SELECT m.ordinal, m.id,
       CAST(octet_length(m.content) + m.attachment_bytes + CASE WHEN m.revision > 1 THEN coalesce((
         SELECT sum(octet_length(h.content)) FROM memory_history h
         WHERE h.namespace = m.namespace AND h.ordinal = m.ordinal), 0) ELSE 0 END AS bigint) AS bytes,
       CASE WHEN m.tier = 'semantic' THEN (
-        SELECT min(l.source) FROM memory_source l WHERE l.namespace = m.namespace AND l.semantic = m.ordinal)
+        SELECT min(l.source) FROM memory_source l WHERE l.namespace = m.namespace AND l.semantic = m.ordinal
+          AND ${isExported('l.source')})
       END AS first,
       (SELECT l.semantic FROM memory_source l
-       WHERE l.namespace = m.namespace AND l.source = m.ordinal AND l.semantic < m.ordinal AND NOT EXISTS (
+       WHERE l.namespace = m.namespace AND l.source = m.ordinal AND l.semantic < m.ordinal
+         AND ${isExported('l.semantic')} AND NOT EXISTS (
          SELECT 1 FROM memory_source o
-         WHERE o.namespace = l.namespace AND o.semantic = l.semantic AND o.source < l.source)) AS rooted
+         WHERE o.namespace = l.namespace AND o.semantic = l.semantic AND o.source < l.source
+           AND ${isExported('o.source')})) AS rooted
     FROM ${dialect.ordinals('named', ordinals)}
     ${dialect.joinMemory('m', { namespace: sql`${namespace}`, ordinal: raw('named.ordinal') })} ORDER BY named.place`);
 }

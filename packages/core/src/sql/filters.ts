@@ -2,6 +2,7 @@ import type { MemoryFilter, OwnerFilter } from '@memoryd/search';
 import { filteredAttributes } from '@memoryd/search';
 import type { Promotion } from '../ports/storage-consolidation.ts';
 import { attributeKey } from './attributes.ts';
+import { meetsCondition } from './filter-condition.ts';
 import type { Dialect } from './queries.ts';
 import { join, raw, type Sql, sql } from './sql.ts';
 
@@ -21,7 +22,7 @@ function hasIdPart(namespace: string, part: string): Sql {
     substr(i.id, 1, ${part.length}) = ${part} OR substr(i.id, length(i.id) - ${part.length - 1}) = ${part}))`;
 }
 
-/** The filter conditions that an index supports. */
+/** The conditions of a filter, except those on the state of a memory and its id. */
 type Indexed = Omit<MemoryFilter, 'idPart' | 'superseded'>;
 
 /** Returns a condition on `memory m`: in the namespace and matching the filter. */
@@ -45,6 +46,7 @@ export function matching(dialect: Dialect, namespace: string, filter: Indexed): 
       beginsWithAttribute ? sql`m.ordinal IN (${held})` : sql`EXISTS (${held} AND a.ordinal = m.ordinal)`,
     );
   }
+  if (filter.condition) conditions.push(meetsCondition(dialect, filter.condition, column));
   return join(conditions, ' AND ');
 }
 

@@ -1,4 +1,4 @@
-import type { Tier, TierCounts } from '@memoryd/contract';
+import type { FilterCondition, Tier, TierCounts } from '@memoryd/contract';
 import type { MemoryFilter, OwnerFilter } from '@memoryd/search';
 import { isOpen } from '@memoryd/search';
 import type { Page, PageRequest, Position, StoredMemory } from '../ports/storage-memories.ts';
@@ -8,6 +8,7 @@ import {
   isOfOwners,
   liveAndPassing,
   MEMORY_TABLES,
+  matching,
   memoryColumns,
   notExpired,
   unlessOfUsers,
@@ -73,11 +74,11 @@ export async function session(
   page: PageRequest<Position>,
   now: number,
   of: OwnerFilter = {},
-  { attachments = false }: { attachments?: boolean } = {},
+  { attachments = false, condition }: { attachments?: boolean; condition?: FilterCondition } = {},
 ): Promise<Page<StoredMemory, Position>> {
   // Includes evicted memories until they are deleted: eviction removes a memory from recall, not from transcripts.
-  const inTranscript = sql`m.namespace = ${namespace} AND m.session_id = ${sessionId} AND ${notExpired(now)}
-    AND ${isOfOwners(queries.dialect, of)}`;
+  const filter = { ...of, sessionId, ...(condition && { condition }) };
+  const inTranscript = sql`${matching(queries.dialect, namespace, filter)} AND ${notExpired(now)}`;
   const total = await count(queries, sql`memory m WHERE ${inTranscript}`);
   const rows = await readPage(queries, inTranscript, page, of, 'oldest first', attachments);
   return takeMemories(rows, page, total, { getPlace: toPosition, getBytes: textBytes });

@@ -75,6 +75,19 @@ interface RecallWriter {
   noteErased(): Promise<void>;
 }
 
+/** Expressions for a value in JSON. An expression for a value of one type is null if the value is of another type. */
+interface JsonValue {
+  /** Condition: there is a value, which may be null. */
+  exists: Sql;
+  /** Compares by code point. */
+  text: Sql;
+  number: Sql;
+  /** `true`, `false` or `null` as text. */
+  literal: Sql;
+  /** Returns a condition: the value is an array that contains an element. */
+  contains(element: string | number | boolean | null): Sql;
+}
+
 /** The parts of statements that PostgreSQL and SQLite write differently. */
 export interface Dialect {
   /** Returns a condition: the value of the column is one of `values`. */
@@ -120,6 +133,10 @@ export interface Dialect {
    * insert that only checks for the row never waits for another connection's count.
    */
   readonly firstSlot: number;
+  /** Returns the value of a JSON column at a path of object keys, which never go into arrays. */
+  jsonValue(column: Sql, path: readonly string[]): JsonValue;
+  /** Returns a subquery for the strings of a JSON array, as the column `value`. Strings compare by code point. */
+  jsonTexts(column: Sql): Sql;
   /** Returns a field of a JSON column, as text. */
   jsonField(column: Sql, field: string): Sql;
   /**

@@ -55,8 +55,13 @@ export class Exchange {
 
   /** Writes an index entry to the buffer and returns the address. Throws IndexFullError. */
   writeEntry(entry: Uint8Array): number {
-    const at = this.reserve(entry.length);
-    this.bytes.set(entry, at);
+    return this.writeBytes(entry);
+  }
+
+  /** Writes bytes to the buffer and returns the address. Throws IndexFullError. */
+  writeBytes(bytes: Uint8Array): number {
+    const at = this.reserve(bytes.length);
+    this.bytes.set(bytes, at);
     return at;
   }
 

@@ -44,6 +44,7 @@ export interface Kernel {
   beginScope(namespace: number, users: number, userCount: number, now: number): void;
   narrowToTimeAndTier(since: number, until: number, tier: number): void;
   narrowToCurrent(): void;
+  narrowToRows(bytes: number): void;
   narrowToAny(labels: number, count: number): void;
   isAllowed(row: number): number;
   countMemories(): number;

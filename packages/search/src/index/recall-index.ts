@@ -4,6 +4,7 @@ import { DAMPING } from '../ranking/bm25.ts';
 import { NO_ROW } from '../ranking/signals.ts';
 import { type Digest, getOrdinal } from './entry.ts';
 import { Exchange } from './exchange.ts';
+import { FilterColumns } from './filter-columns.ts';
 import { IndexQuery, KernelInput } from './index-query.ts';
 import { getInt8Bytes, getStep, type Int8Vector } from './int8.ts';
 import { createKernel, type Kernel } from './kernel.ts';
@@ -55,6 +56,8 @@ export interface Scope {
   /** A memory must have all labels of the list. */
   labels: readonly Digest[];
   filter: Pick<MemoryFilter, 'tier' | 'since' | 'until' | 'superseded'>;
+  /** A memory must have a byte other than 0 at the place of its row; undefined matches any memory. */
+  rows?: Uint8Array | undefined;
 }
 
 /**
@@ -110,6 +113,7 @@ export class RecallIndex {
   readonly #input = new KernelInput(this.#kernel, this.#exchange);
   readonly #sessionOrder = new SessionOrder(this.#kernel);
   #nearness: Nearness | undefined;
+  #columns: FilterColumns | undefined;
 
   /**
    * Throws if the model has more dimensions than `MAX_DIMENSIONS`.
@@ -137,6 +141,12 @@ export class RecallIndex {
     return this.#nearness;
   }
 
+  /** Values of fields for filters, created at the first access. */
+  get columns(): FilterColumns {
+    this.#columns ??= new FilterColumns(this);
+    return this.#columns;
+  }
+
   /** Caches the packed token states of a memory. Returns false, without effect, if the cache is full. */
   cacheStates(ordinal: number, packed: Uint8Array): boolean {
     if (this.nearness.has(ordinal)) return true;
@@ -151,6 +161,7 @@ export class RecallIndex {
    */
   putEntry(entry: Buffer): void {
     this.#nearness?.forget(getOrdinal(entry));
+    this.#columns?.noteChange(getOrdinal(entry));
     const at = this.#exchange.writeEntry(entry);
     this.#exchange.guardMemory(() => this.#kernel.putEntry(at));
   }
@@ -158,6 +169,7 @@ export class RecallIndex {
   /** Sets the state of an indexed memory. The state of a new memory is episodic, without expiry and not superseded. */
   setState(ordinal: number, { tier, expiresAt, superseded }: MemoryState): void {
     const end = expiresAt ?? Number.POSITIVE_INFINITY;
+    this.#columns?.noteChange(ordinal);
     this.#kernel.setState(ordinal, TIER_NUMBERS[tier], end, Number(superseded));
   }
 
@@ -185,6 +197,11 @@ export class RecallIndex {
    */
   sweepTerms(): void {
     this.#kernel.sweepTerms(SWEPT_TERMS_PER_CALL);
+  }
+
+  /** Number of rows, including those of removed memories. */
+  get rowCount(): number {
+    return this.#kernel.rowCount.value;
   }
 
   /** Number of indexed memories. */
@@ -220,7 +237,7 @@ export class RecallIndex {
   }
 
   /** Begins a query. Ends the previous query. */
-  beginQuery({ namespace, now, users = [], agents, labels, filter }: Scope): IndexQuery {
+  beginQuery({ namespace, now, users = [], agents, labels, filter, rows }: Scope): IndexQuery {
     this.#sessionOrder.orderPostponed();
     this.#input.clear();
     const at = this.#exchange.writeDigests([namespace, ...users]);
@@ -230,6 +247,7 @@ export class RecallIndex {
       this.#kernel.narrowToTimeAndTier(since, until, tier === undefined ? ANY_TIER : TIER_NUMBERS[tier]);
     }
     if (filter.superseded === false) this.#kernel.narrowToCurrent();
+    if (rows) this.#kernel.narrowToRows(this.#exchange.writeBytes(rows));
     const narrowings = [...(agents ? [agents] : []), ...labels.map((label) => [label])];
     for (const any of narrowings) this.#kernel.narrowToAny(this.#exchange.writeDigests(any), any.length);
     return new IndexQuery(this.#input);

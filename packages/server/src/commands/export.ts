@@ -1,26 +1,31 @@
+import { ExportRequest } from '@memoryd/contract';
 import type { Environment } from '../settings/read.ts';
 import { type AddCommand, type CommonFlags, withExamples, withOptions } from './command.ts';
 import { MEMORY_OPTIONS, SCOPE_OPTIONS, withMemories } from './memories.ts';
 import { writeNewFile } from './new-file.ts';
 import { write } from './output.ts';
 import { interruptible, showProgress } from './progress.ts';
+import { getRequest, requestOptions } from './request-options.ts';
+
+const SHAPE = { schema: ExportRequest, fields: ['filter'] } as const;
 
 export const exportCommand: AddCommand = (program, env) => {
   const command = program
     .command('export')
     .argument('[file]', 'new file, or - for standard output; an existing file is not overwritten', '-')
-    .summary('Write all memories to a file.')
-    .description('Write all memories of a namespace, user or agent as JSON, one a line, with their history and links.');
+    .summary('Write memories to a file.')
+    .description('Write the memories of a namespace, user or agent as JSON, one a line, with their history and links.');
   withExamples(command, 'memoryd export memories.ndjson', 'memoryd export --user ada > ada.ndjson');
-  withOptions(command, [...MEMORY_OPTIONS, ...SCOPE_OPTIONS]).action((file: string, flags: CommonFlags) =>
-    exportTo(file, flags, env),
+  withOptions(command, [...requestOptions<ExportRequest>(SHAPE), ...MEMORY_OPTIONS, ...SCOPE_OPTIONS]).action(
+    (file: string, flags: CommonFlags) => exportTo(file, flags, env),
   );
 };
 
 async function exportTo(file: string, flags: CommonFlags, env: Environment): Promise<void> {
+  const request = getRequest<ExportRequest>(SHAPE, flags);
   await interruptible((signal) =>
     withMemories(flags, env, {}, async ({ api }) => {
-      const lines = withEnds(api.exportMemories({}, signal));
+      const lines = withEnds(api.exportMemories(request, signal));
       return file === '-' ? writeEach(lines, signal) : writeNewFile(file, lines, signal);
     }),
   );

@@ -20,7 +20,7 @@ type ForgetFlags = CommonFlags & { yes?: true; user?: string; agent?: string };
 
 const SHAPE = {
   schema: ForgetManyRequest,
-  fields: ['session_id', 'tag', 'source', 'external_id', 'metadata', 'before'],
+  fields: ['session_id', 'tag', 'source', 'external_id', 'metadata', 'filter', 'before'],
 } as const;
 
 /** `memoryd forget ID…`, or with options that select memories. */

@@ -8,7 +8,7 @@ import { getRequest, requestOptions } from './request-options.ts';
 const SHAPE = {
   schema: MemoriesRequest,
   fields: [
-    ...(['tag', 'tier', 'session_id', 'source', 'external_id', 'since', 'until', 'metadata'] as const),
+    ...(['tag', 'tier', 'session_id', 'source', 'external_id', 'since', 'until', 'metadata', 'filter'] as const),
     ...(['limit', 'cursor'] as const),
   ],
 };
@@ -20,7 +20,12 @@ export const listCommand: AddCommand = (program, env) => {
     .summary('List memories, newest first.')
     .description('List the memories that all given options select, newest first. With --json, prints one page.');
   withOptions(command, [...requestOptions<MemoriesRequest>(SHAPE), IDS_OPTION, FULL_OPTION]);
-  withExamples(command, 'memoryd list --limit 10', 'memoryd list --tag food --since 2026-01-31');
+  withExamples(
+    command,
+    'memoryd list --limit 10',
+    'memoryd list --tag food --since 2026-01-31',
+    `memoryd list --filter '{"tag": {"$prefix": "food"}}'`,
+  );
   withMemoryOptions(command, SCOPE_OPTIONS).action((flags: CommonFlags) => list(flags, env));
 };
 

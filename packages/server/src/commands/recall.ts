@@ -15,7 +15,18 @@ import { getRequest, requestOptions } from './request-options.ts';
 const SHAPE = {
   schema: RecallRequest,
   fields: [
-    ...(['top_k', 'tag', 'tier', 'session_id', 'source', 'external_id', 'since', 'until', 'metadata'] as const),
+    ...([
+      'top_k',
+      'tag',
+      'tier',
+      'session_id',
+      'source',
+      'external_id',
+      'since',
+      'until',
+      'metadata',
+      'filter',
+    ] as const),
     ...(['min_score', 'only_relevant', 'superseded', 'timezone', 'asked_at', 'track', 'explain', 'highlight'] as const),
   ],
 };

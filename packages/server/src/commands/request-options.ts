@@ -99,17 +99,23 @@ function getKey(field: string): string {
   return (SINGULARS[field] ?? field).replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
 }
 
-function isRepeatable({ type }: FieldSchema): boolean {
-  return type === 'array' || type === 'object';
+function isRepeatable(schema: FieldSchema): boolean {
+  return schema.type === 'array' || hasAnyNames(schema);
+}
+
+/** Returns whether a field is an object with names of the caller's choice, each of which is an option value. */
+function hasAnyNames({ type, patternProperties }: FieldSchema): boolean {
+  return type === 'object' && patternProperties !== undefined;
 }
 
 function append(value: string, before: string[] | undefined): string[] {
   return [...(before ?? []), value];
 }
 
-function getValueName(field: string, { type, enum: choices }: FieldSchema): string {
+function getValueName(field: string, schema: FieldSchema): string {
+  const { type, enum: choices } = schema;
   if (choices) return choices.join('|');
-  if (type === 'object') return 'name=value';
+  if (type === 'object') return hasAnyNames(schema) ? 'name=value' : 'json';
   if (type === 'integer' || type === 'number') return 'number';
   if (/_at$|^as_of$|^(since|until|before)$/.test(field)) return 'time';
   return field.endsWith('id') || field === 'supersedes' ? 'id' : 'text';
@@ -121,10 +127,10 @@ function isClearedByNull({ description = '' }: FieldSchema): boolean {
 }
 
 function getDescription(field: string, schema: FieldSchema): string {
-  const { description = '', default: defaultValue, type } = schema;
+  const { description = '', default: defaultValue } = schema;
   if (isTime(schema)) return getTimeDescription(field, description);
   if (defaultValue === true) return getNegation(field);
-  const one = type === 'object' ? ' Takes one field and its value.' : '';
+  const one = hasAnyNames(schema) ? ' Takes one field and its value.' : '';
   const repeatable = isRepeatable(schema) ? ' Can be repeated.' : '';
   const hasDefault = defaultValue !== undefined && typeof defaultValue !== 'boolean';
   return `${description.replaceAll('`', '')}${one}${repeatable}${hasDefault ? ` Default: ${defaultValue}.` : ''}`;
@@ -152,7 +158,7 @@ function getTimeDescription(field: string, description: string): string {
 }
 
 function toValue(field: string, schema: FieldSchema, value: unknown, flags: TimeFlags): unknown {
-  if (schema.type === 'object') return parsePairs(field, value as string[], hasTextValues(schema));
+  if (hasAnyNames(schema)) return parsePairs(field, value as string[], hasTextValues(schema));
   if (isClearedByNull(schema) && value === 'null') return null;
   if (isTime(schema) && typeof value === 'string') return toInstant(value, getEdge(field), flags);
   return typeof value === 'string' ? decodeText(schema as TSchema, value) : value;

@@ -1,9 +1,13 @@
-import type { SessionSummary } from '@memoryd/contract';
+import { type FilterExpression, type SessionSummary, SessionsRequest } from '@memoryd/contract';
 import type { Environment } from '../settings/read.ts';
 import { type AddCommand, type CommonFlags, FULL_OPTION, IDS_OPTION, withExamples, withOptions } from './command.ts';
 import { toShortTime } from './local-time.ts';
 import { SCOPE_OPTIONS, withMemories, withMemoryOptions } from './memories.ts';
 import { asMemories, asTable, printEach } from './output.ts';
+import { getRequest, requestOptions } from './request-options.ts';
+
+/** The options of both lists: the memories of a session, and all sessions. */
+const SHAPE = { schema: SessionsRequest, fields: ['filter'] } as const;
 
 export const sessionCommand: AddCommand = (program, env) => {
   const command = program
@@ -14,16 +18,17 @@ export const sessionCommand: AddCommand = (program, env) => {
       'Print the memories of a session, oldest first, or list all sessions. With --json, prints one a line.',
     );
   withExamples(command, 'memoryd session', 'memoryd session kitchen');
-  withOptions(command, [IDS_OPTION, FULL_OPTION]);
+  withOptions(command, [...requestOptions<SessionsRequest>(SHAPE), IDS_OPTION, FULL_OPTION]);
   withMemoryOptions(command, SCOPE_OPTIONS).action((id: string | undefined, flags: CommonFlags) =>
     id === undefined ? listSessions(flags, env) : printSession(id, flags, env),
   );
 };
 
 async function printSession(sessionId: string, flags: CommonFlags, env: Environment): Promise<void> {
+  const filter = getRequest<{ filter?: FilterExpression }>(SHAPE, flags);
   const { eachSessionMemory } = await import('@memoryd/client');
   await withMemories(flags, env, {}, ({ api }) =>
-    printEach(flags, eachSessionMemory(api, { session_id: sessionId }), {
+    printEach(flags, eachSessionMemory(api, { session_id: sessionId, ...filter }), {
       format: asMemories(flags),
       none: 'this session has no memories',
     }),
@@ -42,6 +47,9 @@ const getSessionsFormat = (flags: CommonFlags) => ({
 });
 
 async function listSessions(flags: CommonFlags, env: Environment): Promise<void> {
+  const request = getRequest<SessionsRequest>(SHAPE, flags);
   const { eachSession } = await import('@memoryd/client');
-  await withMemories(flags, env, {}, ({ api }) => printEach(flags, eachSession(api), getSessionsFormat(flags)));
+  await withMemories(flags, env, {}, ({ api }) =>
+    printEach(flags, eachSession(api, request), getSessionsFormat(flags)),
+  );
 }

@@ -51,7 +51,7 @@ describe('the OpenAPI document', () => {
     ];
     const operations = Object.values((await read()).paths).flatMap((path) => Object.values(path));
     const ids = operations.map(({ operationId }) => operationId).sort();
-    expect(ids).toEqual([...Object.keys(MEMORY_API_METHODS), 'backup', ...OPERATORS].sort());
+    expect(ids).toEqual([...Object.keys(MEMORY_API_METHODS), 'recallByBody', 'backup', ...OPERATORS].sort());
     for (const { responses } of operations) expect(responses).toHaveProperty('400');
   });
 

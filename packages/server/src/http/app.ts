@@ -157,13 +157,13 @@ export interface AppOptions extends Pick<PressureLimits, 'lateLoopMs'> {
  * | the origin of a web page | cross-origin.ts | FORBIDDEN |
  * | the load of the process | overload/pressure.ts | UNAVAILABLE |
  * | unread responses | overload/bytes-in-flight.ts | UNAVAILABLE for heavy work |
- * | a slot for heavy work without a body | overload/heavy-work.ts | UNAVAILABLE |
+ * | a slot for heavy work without a body, except a recall | overload/heavy-work.ts | UNAVAILABLE |
  * | memory for the body | overload/bytes-in-flight.ts | UNAVAILABLE |
  * | the encoding of the body | json-body.ts | UNSUPPORTED_MEDIA_TYPE |
  * | the rate limit of the key | rate-limits.ts | RATE_LIMITED |
  * | the body arrives, and is JSON | body-deadline.ts, json-body.ts | INVALID_REQUEST, PAYLOAD_TOO_LARGE |
  * | path, query, headers and body match their schemas | validation.ts | INVALID_REQUEST |
- * | a slot for heavy work with a body | overload/heavy-work.ts | UNAVAILABLE |
+ * | a slot for heavy work with a body, and for a recall | overload/heavy-work.ts | UNAVAILABLE |
  *
  * An unknown path passes the same steps up to the rate limit, and then gets NOT_FOUND or METHOD_NOT_ALLOWED.
  */

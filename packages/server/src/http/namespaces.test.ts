@@ -146,6 +146,7 @@ const FILTERS = [
   'since=2026-01-01T02:00:00Z',
   'until=2026-01-01T02:00:00Z',
   'metadata.room=1',
+  `filter=${encodeURIComponent('{"metadata.room": {"$gte": 1}}')}`,
 ];
 
 function* recalls(): Iterable<Step> {
@@ -161,6 +162,8 @@ function* recalls(): Iterable<Step> {
   };
   for (const filter of FILTERS)
     yield { step: `recall with ${filter}`, url: `/recall?query=ferns&explain=true&${filter}` };
+  const payload = { query: 'ferns', explain: true, filter: { $not: { tag: 'theirs' } } };
+  yield { step: 'recall with a body', method: 'POST', url: '/recall', payload };
 }
 
 // Ids of another namespace must behave like ids that do not exist.
@@ -222,6 +225,9 @@ function* owned(): Iterable<Step> {
   yield { step: 'a session with attachments', url: '/session/s1?attachments=true' };
   const reads = [...lists, '/memories/m0?', '/memories/m0/history?'];
   for (const url of reads) yield { step: `${url} of Ann`, url: `${url}${ann}&shared=true` };
+  const filter = `&filter=${encodeURIComponent('{"$not": {"tag": "theirs"}}')}`;
+  for (const url of ['/recall?query=Ann&', '/memories?', '/sessions?', '/session/s1?', '/export?'])
+    yield { step: `${url} of Ann with a filter`, url: `${url}${ann}${filter}` };
   yield { step: 'users', url: '/users?limit=1' };
   yield { step: 'more users', url: '/users?cursor=none' };
   const quota = { memories: 10, bytes: null };
@@ -230,6 +236,7 @@ function* owned(): Iterable<Step> {
   yield { step: 'forget of Ann', method: 'DELETE', url: `/forget/m0?${ann}` };
   const headers = { 'content-type': 'application/x-ndjson' };
   yield { step: 'import of Ann', method: 'POST', url: `/import?${ann}`, headers, payload: 'no export' };
+  yield { step: 'forget some of Ann', method: 'DELETE', url: `/memories?tag=none&${ann}${filter}` };
   yield { step: 'forget all of Ann', method: 'DELETE', url: `/memories?${ann}&shared=false` };
 }
 

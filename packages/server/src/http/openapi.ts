@@ -84,8 +84,12 @@ function withMetadataParameter(schema: FastifySchema): FastifySchema {
 function withMetadataStyle(document: ApiDocument): ApiDocument {
   const operations = Object.values(document.paths ?? {}).flatMap((path) => Object.values(path ?? {}) as ApiOperation[]);
   for (const parameter of operations.flatMap(({ parameters = [] }) => parameters)) {
-    if (parameter.in === 'query' && parameter.name === 'metadata') {
-      Object.assign(parameter, { style: 'deepObject', explode: true });
+    if (parameter.in !== 'query') continue;
+    if (parameter.name === 'metadata') Object.assign(parameter, { style: 'deepObject', explode: true });
+    if (parameter.name === 'filter') {
+      const { schema, ...others } = parameter as { schema?: unknown };
+      for (const field of Object.keys(parameter)) delete (parameter as Record<string, unknown>)[field];
+      Object.assign(parameter, others, { content: { 'application/json': { schema } } });
     }
   }
   return document;

@@ -8,7 +8,7 @@ export interface OpenApiDocument {
 interface Operation {
   summary: string;
   description?: string;
-  parameters?: (Parameter & { in: string })[];
+  parameters?: (Omit<Parameter, 'schema'> & { in: string; schema?: Schema; content?: Content })[];
   requestBody?: { content: Content };
   responses: Record<string, OperationResponse>;
 }
@@ -70,7 +70,10 @@ function section(
   { summary, description = '', parameters = [], requestBody, responses }: Operation,
 ): string {
   const requestRows = [
-    ...parameters.map(({ in: location, ...parameter }) => requestRow(location, parameter)),
+    ...parameters.map(({ in: location, content, schema, ...parameter }) =>
+      // A parameter whose value is JSON has a schema for its content type.
+      requestRow(location, { ...parameter, schema: schema ?? content?.[JSON_TYPE]?.schema ?? {} }),
+    ),
     ...bodyRows(requestBody),
   ];
   const codes = Object.values(responses).flatMap(({ description: text }) => /^[A-Z_]+(?=:)/.exec(text)?.[0] ?? []);

@@ -30,6 +30,7 @@ import {
   type WordCounter,
 } from '@memoryd/search';
 import { type Connection, sql } from '../connection.ts';
+import { createFieldReader } from './field-reader.ts';
 import { collectSignals, exactCosines } from './signals.ts';
 
 /**
@@ -51,7 +52,7 @@ const MEASURED_OF_FEW = { byMeaning: 10, byWords: 2 };
 export async function search(connection: Connection, index: RecallIndex, request: SearchRequest): Promise<Signals> {
   const { namespace, now, poolSize, tailSize } = request;
   const beganAt = performance.now();
-  const { indexQuery, selected, words } = await beginQuery(index, request);
+  const { indexQuery, selected, words } = await beginQuery(connection, index, request);
   const rowsByWords = words.best(selected.shares, {
     count: poolSize + tailSize,
     maxOfText: MAX_PER_TEXT,
@@ -173,7 +174,7 @@ interface WordQuery {
 }
 
 /** Begins a query. The index supports one query at a time, so the caller must read its results before the next query. */
-async function beginQuery(index: RecallIndex, request: SearchRequest): Promise<WordQuery> {
+async function beginQuery(connection: Connection, index: RecallIndex, request: SearchRequest): Promise<WordQuery> {
   const { namespace, filter, now } = request;
   const indexQuery = index.beginQuery({
     namespace: namespaceDigest(namespace),
@@ -181,6 +182,7 @@ async function beginQuery(index: RecallIndex, request: SearchRequest): Promise<W
     ...ownerLabels(namespace, filter),
     labels: getLabels(namespace, filter),
     filter,
+    rows: filter.condition && index.columns.match(filter.condition, createFieldReader(connection)),
   });
   let words = indexQuery.words([]);
   const counter: WordCounter = {

@@ -21,6 +21,10 @@ const MAX_RESPONSE_MS = 300_000;
 const SAFE_METHODS = new Set(['GET', 'HEAD']);
 
 declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Whether the route changes nothing although its method may, so that its response may be refused. */
+    isRead?: boolean;
+  }
   interface FastifyInstance {
     /** The budget for responses that are generated in parts; each part is counted from its creation. */
     responseBudget: ResponseBudget;
@@ -109,7 +113,7 @@ function getMaxBodyBytes({ raw: { headers }, routeOptions: { bodyLimit } }: Fast
 }
 
 /**
- * Refuses heavy requests, and large responses to GET requests, as UNAVAILABLE if unread responses reach the limit in
+ * Refuses heavy requests, and large responses to reads, as UNAVAILABLE if unread responses reach the limit in
  * total, or half of the limit in one namespace. Closes the connection of a client that reads nothing for `idleMs`, or
  * does not finish reading a large response within `MAX_RESPONSE_MS`.
  */
@@ -120,7 +124,7 @@ export function limitResponses(app: FastifyInstance, idleMs: number, limitBytes 
     const isRefused = routeOptions.config.heavy !== undefined && budget.isFull(caller.namespace);
     done(isRefused ? createBudgetError('unread responses') : undefined);
   });
-  app.addHook('onSend', ({ caller, method }, { raw }, payload, done) => {
+  app.addHook('onSend', ({ caller, method, routeOptions }, { raw }, payload, done) => {
     const bytes = typeof payload === 'string' || Buffer.isBuffer(payload) ? payload.length : 0;
     // An injected request has no real socket.
     if (raw.socket instanceof Socket) raw.setTimeout(idleMs);
@@ -128,7 +132,8 @@ export function limitResponses(app: FastifyInstance, idleMs: number, limitBytes 
     if (bytes <= SMALL_RESPONSE_BYTES || raw.destroyed) return done();
     // The response to a write is always sent: otherwise the client would repeat the write.
     const { namespace } = caller;
-    const release = SAFE_METHODS.has(method) ? budget.tryReserve(namespace, bytes) : budget.reserve(namespace, bytes);
+    const isRead = SAFE_METHODS.has(method) || routeOptions.config.isRead === true;
+    const release = isRead ? budget.tryReserve(namespace, bytes) : budget.reserve(namespace, bytes);
     if (!release) return done(createBudgetError('unread responses'));
     const deadline = setTimeout(() => raw.destroy(), MAX_RESPONSE_MS);
     raw.once('close', () => {

@@ -25,8 +25,11 @@ const HEAVY = {
   batch: { maxRunning: 4, maxQueued: 64, isBeforeBody: false },
   /** Responses with up to 64 MiB of content. */
   list: { maxRunning: 8, maxQueued: 256, isBeforeBody: true },
-  /** Responses that are mostly small. The queue is as long as the default limit of connections. */
-  recall: { maxRunning: 32, maxQueued: 1024, isBeforeBody: true },
+  /**
+   * Responses that are mostly small. The queue is as long as the default limit of connections. A slow sender of `POST
+   * /recall` must not occupy a slot.
+   */
+  recall: { maxRunning: 32, maxQueued: 1024, isBeforeBody: false },
   /**
    * Backups and exports. With a database file, a separate process creates one copy at a time; the client decides how
    * long reading a copy takes.

@@ -1,4 +1,4 @@
-import { ExportedDecline, ExportedMemory, ExportHeader, ScopeRequest } from '@memoryd/contract';
+import { ExportedDecline, ExportedMemory, ExportHeader, ExportRequest } from '@memoryd/contract';
 import { Type } from '@memoryd/contract/typebox';
 import { createDisconnectSignal } from '../disconnect-signal.ts';
 import { sendDownload, sendHead } from '../download.ts';
@@ -19,12 +19,12 @@ const Line = Type.Unsafe<string>(Type.Union([ExportHeader, ExportedMemory, Expor
 export const exportMemories: Route = (app, { getApi, gate }) => {
   const schema = {
     operationId: 'exportMemories',
-    summary: 'Export every memory with its history and links',
+    summary: 'Export memories with their history and links',
     description:
       'One JSON value per line: a header, then a consistent snapshot of the memories in order of arrival, including hidden ' +
       'ones. `POST /import` accepts this format.',
     tags: ['memories'],
-    querystring: ScopeRequest,
+    querystring: ExportRequest,
     response: {
       ...createResponseSchemas(Line),
       200: { description: 'One JSON value per line.', content: { [NDJSON]: { schema: Line } } },

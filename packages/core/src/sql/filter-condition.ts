@@ -1,0 +1,113 @@
+import type { FilterCondition, FilterTest } from '@memoryd/contract';
+import { filteredAttributes, getMetadataPath } from '@memoryd/search';
+import { attributeKey } from './attributes.ts';
+import type { Dialect } from './queries.ts';
+import { join, raw, type Sql, sql } from './sql.ts';
+
+/** A test of the value of one field. `operator` and its value as in `FilterTest`. */
+type FieldTest = { field: string } & FilterTest;
+
+/**
+ * Returns a condition on `memory m`: the memory matches a filter. The rule is the same as in `meetsTest` of search.
+ *
+ * @param getColumn returns a column of `memory m`
+ */
+export function meetsCondition(dialect: Dialect, condition: FilterCondition, getColumn: (name: string) => Sql): Sql {
+  const toSql = (part: FilterCondition): Sql => {
+    if ('all' in part) return sql`(${join(part.all.map(toSql), ' AND ')})`;
+    if ('any' in part) return sql`(${join(part.any.map(toSql), ' OR ')})`;
+    // A test of a missing value is null, which counts as false.
+    if ('not' in part) return sql`NOT coalesce(${toSql(part.not)}, false)`;
+    const path = getMetadataPath(part.field);
+    if (path) return meetsMetadataTest(dialect, path, part);
+    return part.field === 'tag' ? meetsTagTest(dialect, part) : meetsColumnTest(dialect, getColumn(part.field), part);
+  };
+  return toSql(condition);
+}
+
+function meetsColumnTest(dialect: Dialect, column: Sql, test: FieldTest): Sql {
+  if (test.operator === '$exists') return sql`${column} IS NOT NULL`;
+  return meetsTest(dialect, test, { text: column, number: column, toNumber });
+}
+
+/** Integers have the type of times, so that the database can look up a time in an index. */
+function toNumber(value: number): Sql {
+  return Number.isInteger(value) ? sql`CAST(${value} AS bigint)` : sql`CAST(${String(value)} AS double precision)`;
+}
+
+function meetsTagTest(dialect: Dialect, test: FieldTest): Sql {
+  switch (test.operator) {
+    case '$exists':
+      return raw(`m.tags <> '[]'`);
+    case '$in': {
+      const held = filteredAttributes({ tags: test.values as string[] });
+      const [[name = ''] = []] = held;
+      const values = held.map(([, value]) => attributeKey(value));
+      return sql`EXISTS (SELECT 1 FROM attribute a WHERE a.namespace = m.namespace AND a.name = ${name}
+        AND ${dialect.isIn(raw('a.value'), values)} AND a.ordinal = m.ordinal)`;
+    }
+    default: {
+      const value = raw('t.value');
+      const meets = meetsTest(dialect, test, { text: value, number: value, toNumber });
+      return sql`EXISTS (SELECT 1 FROM ${dialect.jsonTexts(raw('m.tags'))} AS t WHERE ${meets})`;
+    }
+  }
+}
+
+function meetsMetadataTest(dialect: Dialect, path: readonly string[], test: FieldTest): Sql {
+  const value = dialect.jsonValue(raw('m.metadata'), path);
+  if (test.operator === '$exists') return value.exists;
+  if (test.operator === '$contains') return value.contains(test.value);
+  return meetsTest(dialect, test, { ...value, toNumber: toJsonNumber });
+}
+
+/** The digits of a number in JSON, so that both sides of a comparison are read from digits in the same way. */
+function toJsonNumber(value: number): Sql {
+  return sql`CAST(${JSON.stringify(value)} AS numeric)`;
+}
+
+/** The value of a field as a text, as a number and as one of `true`, `false` and `null`; null if it is of another type. */
+interface TestedValue {
+  text: Sql;
+  number: Sql;
+  literal?: Sql;
+  toNumber: (value: number) => Sql;
+}
+
+const COMPARISONS = { $gt: raw('>'), $gte: raw('>='), $lt: raw('<'), $lte: raw('<=') };
+
+function meetsTest(dialect: Dialect, test: FieldTest, value: TestedValue): Sql {
+  switch (test.operator) {
+    case '$in':
+      return equalsOne(dialect, test.values, value);
+    case '$prefix':
+      return sql`substr(${value.text}, 1, ${[...test.value].length}) = ${test.value}`;
+    case '$gt':
+    case '$gte':
+    case '$lt':
+    case '$lte': {
+      const comparison = COMPARISONS[test.operator];
+      return typeof test.value === 'string'
+        ? sql`${value.text} ${comparison} ${test.value}`
+        : sql`${value.number} ${comparison} ${value.toNumber(test.value)}`;
+    }
+    default:
+      throw new Error(`the field ${test.field} has no operator ${test.operator}`);
+  }
+}
+
+function equalsOne(
+  dialect: Dialect,
+  values: readonly unknown[],
+  { text, number, literal, toNumber }: TestedValue,
+): Sql {
+  const texts = values.filter((value) => typeof value === 'string');
+  const numbers = values.filter((value) => typeof value === 'number');
+  const literals = values.filter((value) => typeof value === 'boolean' || value === null).map(String);
+  const conditions = [
+    ...(texts.length > 0 ? [dialect.isIn(text, texts)] : []),
+    ...(numbers.length > 0 ? [sql`${number} IN (${join(numbers.map(toNumber), ', ')})`] : []),
+    ...(literals.length > 0 && literal ? [dialect.isIn(literal, literals)] : []),
+  ];
+  return sql`(${join(conditions, ' OR ')})`;
+}
