@@ -62,13 +62,16 @@ async function relabel(transaction: OwnQueries, namespace: string, ordinal: numb
     const { speaker, speaker_terms, terms, frequencies, length } = buildEntry(memory);
     const isSemantic = memory.tier === 'semantic';
     await transaction.run(sql`
-      WITH entry AS (
+      WITH former AS (
+          SELECT ordinal, unnest(terms) AS term FROM recall_entry WHERE namespace = ${namespace} AND ordinal = ${ordinal}),
+        entry AS (
           UPDATE recall_entry SET speaker = ${speaker}, speaker_terms = ${speaker_terms}::bigint[],
             terms = ${terms}::bigint[], frequencies = ${frequencies}::smallint[]
           WHERE namespace = ${namespace} AND ordinal = ${ordinal} RETURNING ordinal),
         gone AS (
-          DELETE FROM posting USING entry WHERE posting.namespace = ${namespace} AND posting.ordinal = entry.ordinal
-            AND posting.term <> ALL(${terms}::bigint[]))
+          -- By the former terms, because no index finds the postings of a memory.
+          DELETE FROM posting p USING former WHERE p.namespace = ${namespace} AND p.term = former.term
+            AND p.ordinal = former.ordinal AND former.term <> ALL(${terms}::bigint[]))
       INSERT INTO posting (namespace, term, ordinal, length, frequency, is_semantic)
       SELECT ${namespace}, t.term, entry.ordinal, ${length}::integer, t.frequency, ${isSemantic}::boolean
       FROM entry, unnest(${terms}::bigint[], ${frequencies}::smallint[]) AS t(term, frequency)
