@@ -261,7 +261,7 @@ export function memoryApiContract(
       expect(memories).toMatchObject([{ id: first?.id, content: 'second', external_id: 'one' }]);
     });
 
-    it('stores the memories of a long batch in order, also with an idempotency key', async () => {
+    it('stores the memories of a long batch with an idempotency key in order', async () => {
       const long = { content: 'x'.repeat(300_000) };
       const requests = [...new Array(5).fill(long), { content: 'last' }].map((request, n) => ({
         ...request,
