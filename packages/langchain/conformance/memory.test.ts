@@ -75,7 +75,7 @@ function suite(getMemory: () => MemoryApi): void {
       const serin = (n: number) => ({ content: `Serin ${n} ${'sings and '.repeat(n)}`, tags: ['serin'] });
       await getMemory().storeBatch(Array.from({ length: 8 }, (_, n) => serin(n)));
       await getMemory().store({ content: 'Serin of another kind' });
-      const recall = { tag: ['serin'] };
+      const recall = { filter: { tag: { $prefix: 'ser' } } };
       const retriever = new MemoryRetriever({
         ...PATIENT,
         userId: null,

@@ -31,19 +31,22 @@ export const POSTGRES: Dialect = {
   countsWith: (namespace) => sql`namespace = ${namespace}`,
   forShare: raw('FOR SHARE'),
   skipLocked: raw('FOR UPDATE SKIP LOCKED'),
-  jsonValue(column, path) {
-    const value = sql`(${column}::jsonb${join([raw(''), ...path.map((key) => sql`${key}::text`)], ' -> ')})`;
+  metadataValue(path) {
+    const value = sql`(m.fields${join([raw(''), ...path.map((key) => sql`${key}::text`)], ' -> ')})`;
     const ofType = (type: string, expression: Sql) =>
       sql`(CASE jsonb_typeof${value} WHEN ${raw(`'${type}'`)} THEN ${expression} END)`;
+    const toJsonb = (scalar: unknown) => sql`${JSON.stringify(scalar)}::jsonb`;
     return {
       exists: sql`${value} IS NOT NULL`,
       text: sql`(${ofType('string', sql`${value} #>> '{}'`)} COLLATE "C")`,
-      number: ofType('number', sql`${value}::numeric`),
-      literal: sql`${value}::text`,
-      contains: (element) => ofType('array', sql`${value} @> ${JSON.stringify(element)}::jsonb`),
+      number: ofType('number', value),
+      toNumber: toJsonb,
+      isIn: (values) => sql`${value} = ANY(${values.map((scalar) => JSON.stringify(scalar))}::jsonb[])`,
+      contains: (element) => ofType('array', sql`${value} @> ${toJsonb(element)}`),
     };
   },
-  jsonTexts: (column) => sql`(SELECT value COLLATE "C" AS value FROM jsonb_array_elements_text(${column}::jsonb))`,
+  tags: raw(`(SELECT value COLLATE "C" AS value FROM jsonb_array_elements_text(m.tags::jsonb))`),
+  hasTag: (tags) => sql`m.tags::jsonb ?| ${tags}::text[]`,
   jsonField: (column, field) => sql`(${column}::json ->> ${field}::text)`,
   jsonArray: (value, order) => sql`coalesce(json_agg(${value} ORDER BY ${order}), '[]')::text`,
   jsonObject: (key, value) => sql`coalesce(json_object_agg(${key}, ${value}), '{}')::text`,

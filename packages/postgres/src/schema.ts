@@ -22,9 +22,10 @@ export const MIGRATIONS: readonly SchemaStep[] = [
 
   -- user_id and agent_id: '' if all users, or all agents, share the memory; both never change. revision: number of texts
   -- so far. distilled_revision: revision of the last text written by consolidation, or null. tags and metadata: JSON as
-  -- text, because jsonb would not preserve the order of fields. attachment_bytes: size of the row in memory_attachment,
-  -- or 0. external_id: the caller's own id, or null. external_key: digest of user_id, agent_id and external_id, or null,
-  -- because the three texts may be too long for an index row.
+  -- text, because jsonb would not preserve the order of fields. fields: the metadata again, for filters, which would parse
+  -- the text for each memory. attachment_bytes: size of the row in memory_attachment, or 0. external_id: the caller's own
+  -- id, or null. external_key: digest of user_id, agent_id and external_id, or null, because the three texts may be too
+  -- long for an index row.
   CREATE TABLE memory (
     namespace text COLLATE "C" NOT NULL,
     ordinal bigint NOT NULL,
@@ -51,6 +52,7 @@ export const MIGRATIONS: readonly SchemaStep[] = [
     text_digest bytea NOT NULL,
     tags text NOT NULL,
     metadata text NOT NULL,
+    fields jsonb GENERATED ALWAYS AS (metadata::jsonb) STORED,
     attachment_bytes integer NOT NULL,
     content text NOT NULL,
     PRIMARY KEY (namespace, ordinal)

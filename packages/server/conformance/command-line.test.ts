@@ -337,6 +337,24 @@ describe('commands for memories of a service', () => {
     ]);
   });
 
+  it('recall, list, export and forget memories that match a filter', async () => {
+    const ids: string[] = [];
+    for (const amount of [50, 150]) {
+      const args = [`bill of ${amount}`, '--session-id', 'bills', '--metadata', `amount=${amount}`];
+      ids.push((await ask<StoreResponse>('store', ...args)).id);
+    }
+    const filter = ['--filter', '{"metadata.amount": {"$gte": 100}}'];
+    const [, dear = ''] = ids;
+    expect((await ask<RecallResponse>('recall', 'bill', ...filter)).results).toMatchObject([{ id: dear }]);
+    expect((await ask<MemoriesResponse>('list', ...filter)).memories).toMatchObject([{ id: dear }]);
+    expect(await list<SessionMemory>('session', 'bills', ...filter)).toMatchObject([{ id: dear }]);
+    expect(await list<SessionSummary>('session', ...filter)).toMatchObject([{ session_id: 'bills', total: 1 }]);
+    const exported = (await getText('export', ...filter)).trim().split('\n');
+    expect(exported.slice(1).map((line) => JSON.parse(line).id)).toEqual([dear]);
+    expect(await ask('forget', ...filter, '--yes')).toMatchObject({ forgotten_count: 1 });
+    expect(await list<SessionMemory>('session', 'bills')).toMatchObject([{ id: ids[0] }]);
+  });
+
   it('forget several memories only with --yes', async () => {
     for (const content of ['a', 'b']) await ask('store', content, '--session-id', 'doomed');
     const asked = await runInProcess(['forget', '--session-id', 'doomed', ...place], { env });
@@ -541,6 +559,8 @@ describe('commands for a service', () => {
     ['an update without fields', ['update', 'x'], 2, /must contain at least one of content, importance/],
     ['an invalid time', ['recall', 'x', '--since', 'monday'], 2, /^--since must be an ISO 8601/],
     ['a filter without a value', ['recall', 'x', '--metadata', 'room'], 2, /^--metadata must be a name and a value/],
+    ['a filter that is not JSON', ['list', '--filter', '{tag'], 2, /^--filter must be a JSON object/],
+    ['a wrong filter', ['forget', '--filter', '{"tga":"a"}', '--yes'], 2, /nearest is tag/],
     ['ids together with options that select', ['forget', 'a', '--tag', 'b'], 2, /not both/],
     ['forget without an id or option', ['forget'], 2, /needs an id/],
   ];

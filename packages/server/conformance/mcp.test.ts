@@ -89,6 +89,14 @@ describe.each(transports)('an agent over $transport', ({ connect }) => {
     }
   });
 
+  it('recalls the memories that match a filter', async () => {
+    const id = await agent.store({ content: 'The bill of the plumber', metadata: { amount: 180 } });
+    await agent.store({ content: 'The bill of the baker', metadata: { amount: 8 } });
+    const filter = { 'metadata.amount': { $gte: 100 } };
+    const { structuredContent } = await agent.result('recall', { query: 'bill', filter });
+    expect((structuredContent as RecallResponse).results).toMatchObject([{ id }]);
+  });
+
   it('an agent may send null for an optional argument of any tool, and for the arguments', async () => {
     const { id } = await agent.call<{ id: string }>('store', { content: 'a null okapi', tags: null, metadata: null });
     const nulls = {

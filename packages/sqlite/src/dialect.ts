@@ -125,22 +125,28 @@ const SQLITE: Dialect = {
   firstSlot: 0,
   forShare: raw(''),
   skipLocked: raw(''),
-  jsonValue(column, path) {
+  metadataValue(path) {
     const at = toJsonPath(path);
-    const type = sql`json_type(${column}, ${at})`;
+    const type = sql`json_type(m.metadata, ${at})`;
+    const value = sql`json_extract(m.metadata, ${at})`;
     const ofType = (types: string, expression: Sql) =>
       sql`(CASE WHEN ${type} IN (${raw(types)}) THEN ${expression} END)`;
-    const value = sql`json_extract(${column}, ${at})`;
+    const elements = sql`json_each(m.metadata, ${at}) AS e`;
     return {
       exists: sql`${type} IS NOT NULL`,
       text: ofType(`'text'`, value),
       number: ofType(NUMBERS, value),
-      literal: type,
+      toNumber,
+      isIn: (values) => equalsOne(type, value, values),
       contains: (element) =>
-        ofType(`'array'`, sql`EXISTS (SELECT 1 FROM json_each(${column}, ${at}) AS e WHERE ${isElement(element)})`),
+        ofType(
+          `'array'`,
+          sql`EXISTS (SELECT 1 FROM ${elements} WHERE ${equalsOne(raw('e.type'), raw('e.value'), [element])})`,
+        ),
     };
   },
-  jsonTexts: (column) => sql`(SELECT value FROM json_each(${column}))`,
+  tags: raw('(SELECT value FROM json_each(m.tags))'),
+  hasTag: (tags) => sql`EXISTS (SELECT 1 FROM json_each(m.tags) AS t WHERE t.value ${oneOf(tags)})`,
   jsonField: (column, field) => sql`(${column} ->> ${field})`,
   jsonArray: (value, order) => sql`json_group_array(${value} ORDER BY ${order})`,
   jsonObject: (key, value) => sql`json_group_object(${key}, ${value})`,
@@ -154,11 +160,24 @@ export function toJsonPath(keys: readonly string[]): string {
 /** The names of the types of numbers in `json_type`. */
 const NUMBERS = `'integer', 'real'`;
 
-/** Returns a condition on a row of `json_each`: the value equals an element. */
-function isElement(element: string | number | boolean | null): Sql {
-  if (typeof element === 'string') return sql`e.type = 'text' AND e.value = ${element}`;
-  if (typeof element !== 'number') return sql`e.type = ${String(element)}`;
-  return sql`e.type IN (${raw(NUMBERS)}) AND e.value = CAST(${JSON.stringify(element)} AS numeric)`;
+/** Reads a number from its digits, as SQLite reads the numbers in JSON. */
+function toNumber(value: number): Sql {
+  return sql`CAST(${JSON.stringify(value)} AS numeric)`;
+}
+
+/** Returns a condition: a value of JSON and its `json_type` equal one of `scalars`. */
+function equalsOne(type: Sql, value: Sql, scalars: readonly (string | number | boolean | null)[]): Sql {
+  const texts = scalars.filter((scalar) => typeof scalar === 'string');
+  const numbers = scalars.filter((scalar) => typeof scalar === 'number');
+  const literals = scalars.filter((scalar) => typeof scalar === 'boolean' || scalar === null).map(String);
+  const conditions = [
+    ...(texts.length > 0 ? [sql`${type} = 'text' AND ${value} ${oneOf(texts)}`] : []),
+    ...(numbers.length > 0
+      ? [sql`${type} IN (${raw(NUMBERS)}) AND ${value} IN (${join(numbers.map(toNumber), ', ')})`]
+      : []),
+    ...(literals.length > 0 ? [sql`${type} ${oneOf(literals)}`] : []),
+  ];
+  return sql`(${join(conditions, ' OR ')})`;
 }
 
 /**

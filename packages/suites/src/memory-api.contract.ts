@@ -334,6 +334,10 @@ export function memoryApiContract(
       expect(await recallIds({ query, metadata: { 'k.e y': 'v/1' } })).toEqual([chosen]);
       expect(await recallIds({ query, metadata: { age: '3', tame: 'true' } })).toEqual([chosen]);
       expect(await recallIds({ query, metadata: { age: '4' } })).toEqual([]);
+      const ü = { $or: [{ tag: 'ü&=' }, { source: 'none' }] };
+      expect(await recallIds({ query, filter: { ...ü, 'metadata.age': { $gte: 3, $lt: 4 } } })).toEqual([chosen]);
+      expect(await recallIds({ query, filter: { 'metadata.age': { $in: ['3', 4] } } })).toEqual([]);
+      expect(await recallIds({ query, source: 'api', filter: ü })).toEqual([]);
       await expectError(recallIds({ query, metadata: { '<key>': 'v/1' } }), 'INVALID_REQUEST');
       expect(await recallIds({ query, tier: 'semantic' })).toEqual([]);
     });
@@ -866,6 +870,29 @@ export function memoryApiContract(
       for (const chat of ['7', '70']) await memory.store({ content: 'a gnat', metadata: { chat } });
       expect(await memory.forgetMany({ metadata: { chat: '7' } })).toMatchObject({ forgotten_count: 1 });
       expect((await memory.memories({ metadata: { chat: '70' } })).total).toBe(1);
+    });
+
+    it('deletes the memories that match a filter, and no other', async () => {
+      for (const legs of [6, 8]) await memory.store({ content: 'a bug', metadata: { body: { legs } } });
+      const filter = { 'metadata.body.legs': { $gt: 6 } };
+      expect(await memory.forgetMany({ filter })).toMatchObject({ forgotten_count: 1 });
+      expect((await memory.memories({ filter: { 'metadata.body.legs': { $exists: true } } })).total).toBe(1);
+    });
+
+    it('refuses an invalid or empty filter and an undefined value in a filter, and deletes nothing', async () => {
+      await memory.store({ content: 'a kept bug', source: 'bugs' });
+      const refused: [filter: object, path: string][] = [
+        [{ sorce: 'bugs' }, '/filter/sorce'],
+        [{ source: 'bugs', tag: undefined }, '/filter/tag'],
+        [{ $or: [{ source: 'bugs' }, {}] }, '/filter/\\$or/1'],
+        [{ source: { $in: [Number.NaN] } }, '/filter/source/\\$in/0'],
+      ];
+      for (const [filter, path] of refused) {
+        await expectError(memory.forgetMany({ filter: filter as never }), 'INVALID_REQUEST', path);
+        await expectError(memory.recall({ query: 'bug', filter: filter as never }), 'INVALID_REQUEST', path);
+      }
+      await expectError(memory.forgetMany({ filter: {} }), 'INVALID_REQUEST');
+      expect((await memory.memories({ source: 'bugs' })).total).toBe(1);
     });
 
     it('refuses a placeholder of the documentation as the name of a metadata field, and deletes nothing', async () => {

@@ -1,6 +1,5 @@
 import type { FilterCondition, FilterTest } from '@memoryd/contract';
-import { filteredAttributes, getMetadataPath } from '@memoryd/search';
-import { attributeKey } from './attributes.ts';
+import { getMetadataPath } from '@memoryd/search';
 import type { Dialect } from './queries.ts';
 import { join, raw, type Sql, sql } from './sql.ts';
 
@@ -39,38 +38,27 @@ function meetsTagTest(dialect: Dialect, test: FieldTest): Sql {
   switch (test.operator) {
     case '$exists':
       return raw(`m.tags <> '[]'`);
-    case '$in': {
-      const held = filteredAttributes({ tags: test.values as string[] });
-      const [[name = ''] = []] = held;
-      const values = held.map(([, value]) => attributeKey(value));
-      return sql`EXISTS (SELECT 1 FROM attribute a WHERE a.namespace = m.namespace AND a.name = ${name}
-        AND ${dialect.isIn(raw('a.value'), values)} AND a.ordinal = m.ordinal)`;
-    }
+    case '$in':
+      return dialect.hasTag(test.values as string[]);
     default: {
       const value = raw('t.value');
       const meets = meetsTest(dialect, test, { text: value, number: value, toNumber });
-      return sql`EXISTS (SELECT 1 FROM ${dialect.jsonTexts(raw('m.tags'))} AS t WHERE ${meets})`;
+      return sql`EXISTS (SELECT 1 FROM ${dialect.tags} AS t WHERE ${meets})`;
     }
   }
 }
 
 function meetsMetadataTest(dialect: Dialect, path: readonly string[], test: FieldTest): Sql {
-  const value = dialect.jsonValue(raw('m.metadata'), path);
+  const value = dialect.metadataValue(path);
   if (test.operator === '$exists') return value.exists;
   if (test.operator === '$contains') return value.contains(test.value);
-  return meetsTest(dialect, test, { ...value, toNumber: toJsonNumber });
+  return test.operator === '$in' ? value.isIn(test.values) : meetsTest(dialect, test, value);
 }
 
-/** The digits of a number in JSON, so that both sides of a comparison are read from digits in the same way. */
-function toJsonNumber(value: number): Sql {
-  return sql`CAST(${JSON.stringify(value)} AS numeric)`;
-}
-
-/** The value of a field as a text, as a number and as one of `true`, `false` and `null`; null if it is of another type. */
+/** The value of a field as a text and as a number; null if it is of another type. */
 interface TestedValue {
   text: Sql;
   number: Sql;
-  literal?: Sql;
   toNumber: (value: number) => Sql;
 }
 
@@ -96,18 +84,9 @@ function meetsTest(dialect: Dialect, test: FieldTest, value: TestedValue): Sql {
   }
 }
 
-function equalsOne(
-  dialect: Dialect,
-  values: readonly unknown[],
-  { text, number, literal, toNumber }: TestedValue,
-): Sql {
-  const texts = values.filter((value) => typeof value === 'string');
+/** Returns a condition: a field whose values are of one type equals one of `values`. */
+function equalsOne(dialect: Dialect, values: readonly unknown[], { text, number, toNumber }: TestedValue): Sql {
   const numbers = values.filter((value) => typeof value === 'number');
-  const literals = values.filter((value) => typeof value === 'boolean' || value === null).map(String);
-  const conditions = [
-    ...(texts.length > 0 ? [dialect.isIn(text, texts)] : []),
-    ...(numbers.length > 0 ? [sql`${number} IN (${join(numbers.map(toNumber), ', ')})`] : []),
-    ...(literals.length > 0 && literal ? [dialect.isIn(literal, literals)] : []),
-  ];
-  return sql`(${join(conditions, ' OR ')})`;
+  if (numbers.length > 0) return sql`${number} IN (${join(numbers.map(toNumber), ', ')})`;
+  return dialect.isIn(text, values as string[]);
 }

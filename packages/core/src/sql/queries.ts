@@ -75,17 +75,22 @@ interface RecallWriter {
   noteErased(): Promise<void>;
 }
 
-/** Expressions for a value in JSON. An expression for a value of one type is null if the value is of another type. */
+/** A value of JSON other than an array or an object. */
+type Scalar = string | number | boolean | null;
+
+/** Expressions for a value in JSON. `text` and `number` are null if the value is of another type. */
 interface JsonValue {
   /** Condition: there is a value, which may be null. */
   exists: Sql;
   /** Compares by code point. */
   text: Sql;
+  /** Compares with the result of `toNumber`. */
   number: Sql;
-  /** `true`, `false` or `null` as text. */
-  literal: Sql;
+  toNumber(value: number): Sql;
+  /** Returns a condition: the value equals one of `values`, and has the same type. */
+  isIn(values: readonly Scalar[]): Sql;
   /** Returns a condition: the value is an array that contains an element. */
-  contains(element: string | number | boolean | null): Sql;
+  contains(element: Scalar): Sql;
 }
 
 /** The parts of statements that PostgreSQL and SQLite write differently. */
@@ -133,10 +138,12 @@ export interface Dialect {
    * insert that only checks for the row never waits for another connection's count.
    */
   readonly firstSlot: number;
-  /** Returns the value of a JSON column at a path of object keys, which never go into arrays. */
-  jsonValue(column: Sql, path: readonly string[]): JsonValue;
-  /** Returns a subquery for the strings of a JSON array, as the column `value`. Strings compare by code point. */
-  jsonTexts(column: Sql): Sql;
+  /** Returns the value in the metadata of `memory m` at a path of object keys, which never go into arrays. */
+  metadataValue(path: readonly string[]): JsonValue;
+  /** Subquery for the tags of `memory m`, as the column `value`. Tags compare by code point. */
+  readonly tags: Sql;
+  /** Returns a condition: `memory m` has one of the tags. */
+  hasTag(tags: readonly string[]): Sql;
   /** Returns a field of a JSON column, as text. */
   jsonField(column: Sql, field: string): Sql;
   /**

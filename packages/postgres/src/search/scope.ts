@@ -10,10 +10,10 @@ import { getIndexName } from './vector-index.ts';
 const MAX_FEW = 4096;
 
 /**
- * The value of `MAX_FEW` for filters by user. The value is higher, because memories of other users would fill the
- * results of an index.
+ * The value of `MAX_FEW` for filters by user, and for conditions. The value is higher, because memories of other users
+ * would fill the results of an index, and conditions take long to evaluate for each result.
  */
-const MAX_FEW_OF_USERS = 32_768;
+const MAX_FEW_OF_CONDITION = 32_768;
 
 /** The memories that a query searches, with statistics. */
 export interface Scope {
@@ -70,8 +70,8 @@ export async function getScope(queries: Queries, { namespace, filter, now }: Sco
   };
 }
 
-function getMaxFew({ userIds }: MemoryFilter): number {
-  return userIds ? MAX_FEW_OF_USERS : MAX_FEW;
+function getMaxFew({ userIds, condition }: MemoryFilter): number {
+  return userIds || condition ? MAX_FEW_OF_CONDITION : MAX_FEW;
 }
 
 /**

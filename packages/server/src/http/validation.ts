@@ -32,7 +32,7 @@ function refusesEmptyFilters(method: string, url: string): boolean {
 
 function parameterPath(path: string): string {
   const [, parameter = '', key] = path.split('/');
-  if (parameter === '') return path;
+  if (parameter === '' || parameter === 'filter') return path;
   return parameter === 'metadata' && key !== undefined ? `/metadata.${key}` : `/${parameter}`;
 }
 
