@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import type { StatsResponse } from '@memoryd/contract';
 import { type Engine, openEngine, type TelemetryEvent } from '@memoryd/engine';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -408,7 +409,11 @@ describe('quotas', () => {
     const statuses = await Promise.all(
       Array.from({ length: 60 }, async (_, i) => {
         const request = { method: 'POST', path: '/store', json: { content: `memory ${i}` } };
-        return (await (i % 2 ? one : other).send(request)).status;
+        const store = async () => (await (i % 2 ? one : other).send(request)).status;
+        let status = await store();
+        // A service on a busy machine may ask to repeat a request.
+        for (; status === 503; status = await store()) await setTimeout(50);
+        return status;
       }),
     );
     expect(statuses.filter((status) => status === 200)).toHaveLength(25);

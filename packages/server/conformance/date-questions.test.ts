@@ -51,7 +51,8 @@ describe.each(ZONES)('a question that consists of a date, asked in $zone', ({ zo
     for (const { score } of ofDay) expect(score).toBeGreaterThanOrEqual(0.5);
     const [fringe, ...rest] = results.slice(ON_MONDAY.length);
     expect(fringe?.content).toBe('Late on Sunday, the owls called.');
-    expect(fringe?.score).toBeCloseTo(0.25, 1);
+    expect(fringe?.score).toBeGreaterThan(0.15);
+    expect(fringe?.score, 'not relevant').toBeLessThan(0.25);
     for (const { score } of rest) expect(score).toBeLessThan(0.1);
   });
 });
