@@ -18,7 +18,11 @@ const namedSchemas = declarations.flatMap((text) =>
     .map(([, comment = '', name]) => ({ comment, name, schema: contract[name] }))
     .filter(({ name }) => text.includes(`export type ${name} = Type.Static<typeof ${name}>;`)),
 );
-const names = new Map(namedSchemas.map(({ name, schema }) => [JSON.stringify(schema), name]));
+const names = new Map([
+  ...namedSchemas.map(({ name, schema }) => [JSON.stringify(schema), name]),
+  // A filter refers to itself, which its schema does not express.
+  [JSON.stringify(contract.FilterExpression), 'FilterShape'],
+]);
 
 function getType(schema) {
   return names.get(JSON.stringify(schema)) ?? getShape(schema);
@@ -63,9 +67,15 @@ function getComment({ comment, schema }) {
 const types = namedSchemas.map(
   (entry) => `${getComment(entry)}export type ${entry.name} = ${getShape(entry.schema)};\n`,
 );
+/** Returns the declarations of a module, without its imports and without exports of values. */
+function getDeclarations(module) {
+  const text = readFileSync(`${contractDist}${module}.d.ts`, 'utf8');
+  return text.replace(/^(import .*|\/\/# .*)\n?/gm, '').replace(/^export declare const/gm, 'declare const');
+}
+
 const codes = Object.keys(contract.ERRORS).map((code) => JSON.stringify(code));
-const api = readFileSync(`${contractDist}api.d.ts`, 'utf8').replace(/^(import .*|\/\/# .*)\n?/gm, '');
-const text = [...types, `export type ErrorCode = ${codes.join(' | ')};\n`, api].join('\n');
+const shared = ['filter-type', 'api'].map(getDeclarations);
+const text = [...types, `export type ErrorCode = ${codes.join(' | ')};\n`, ...shared].join('\n');
 writeFileSync(`${dist}contract.d.ts`, text);
 
 /** Modules of the contract that the client needs at run time. They have no imports. */

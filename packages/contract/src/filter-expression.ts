@@ -1,89 +1,20 @@
 import type { ErrorDetail } from './error-body.ts';
-import type { Tier } from './field.ts';
+import {
+  FILTER_FIELDS,
+  type FilterField,
+  type FilterKinds,
+  type FilterScalar,
+  type FilterShape,
+} from './filter-type.ts';
 import { escapePointer, findUnstorable, isStorable, shortenName } from './json-value.ts';
 import { LIMITS } from './limits.ts';
 import { parseTime, TIME_MUST } from './time.ts';
 import Type from './typebox.ts';
 
-/** A value that a condition compares with. */
-type Scalar = string | number | boolean | null;
-
-/** Operators of every field. `$ne` and `$nin` match what `$eq` and `$in` do not match. */
-interface Operators<Value> {
-  $eq?: Value;
-  $ne?: Value;
-  $in?: readonly Value[];
-  $nin?: readonly Value[];
-  /** Whether the memory has a value, which may be null in `metadata`. */
-  $exists?: boolean;
-}
-
-interface OrderOperators<Value> extends Operators<Value> {
-  $gt?: Value;
-  $gte?: Value;
-  $lt?: Value;
-  $lte?: Value;
-}
-
-interface TextOperators extends OrderOperators<string> {
-  $prefix?: string;
-}
-
-interface TagOperators extends TextOperators {
-  $contains?: string;
-}
-
-interface MetadataOperators extends Operators<Scalar> {
-  $gt?: string | number;
-  $gte?: string | number;
-  $lt?: string | number;
-  $lte?: string | number;
-  $prefix?: string;
-  /** An element of an array. */
-  $contains?: Scalar;
-}
-
-/** The values and operators of each kind of field. */
-interface Kinds {
-  text: string | Negatable<TextOperators>;
-  tier: Tier | Negatable<TextOperators>;
-  number: number | Negatable<OrderOperators<number>>;
-  /** Times as in all requests. A date alone is its first instant in UTC. */
-  time: string | Negatable<OrderOperators<string>>;
-  /** A memory matches if one of its tags matches. */
-  tags: string | Negatable<TagOperators>;
-}
-
-type Negatable<Fields> = Fields & { $not?: Negatable<Fields> };
-
-/** The fields of a filter and their kinds, besides the fields `metadata.PATH`. */
-const FIELDS = {
-  tag: 'tags',
-  source: 'text',
-  session_id: 'text',
-  external_id: 'text',
-  tier: 'tier',
-  importance: 'number',
-  created_at: 'time',
-  updated_at: 'time',
-} as const satisfies Record<string, keyof Kinds>;
-
-export type FilterField = keyof typeof FIELDS;
-
-/**
- * A filter: fields with the value that they must equal or with operators, and `$and`, `$or` and `$not`. All conditions
- * of an object must match. The dots of `metadata.PATH` go into objects.
- */
-export type FilterExpression = {
-  [Field in FilterField]?: Kinds[(typeof FIELDS)[Field]];
-} & {
-  [path: `metadata.${string}`]: Scalar | Negatable<MetadataOperators>;
-  $and?: readonly FilterExpression[];
-  $or?: readonly FilterExpression[];
-  $not?: FilterExpression;
-};
-
 const FILTER_MUST = `be a JSON object of at most ${LIMITS.filterConditions} conditions, ${LIMITS.filterLevels} levels and ${LIMITS.filterBytes} bytes, such as {"tag": "work"}`;
+
+/** See `FilterShape`. */
+export type FilterExpression = FilterShape;
 
 export const FilterExpression = Type.Unsafe<FilterExpression>(
   Type.Object(
@@ -93,7 +24,7 @@ export const FilterExpression = Type.Unsafe<FilterExpression>(
       description:
         'Only memories that meet all conditions of this JSON object, such as ' +
         '`{"$or": [{"tag": "a"}, {"tag": "b"}], "metadata.price.amount": {"$gte": 100}}`. ' +
-        `Fields: ${Object.keys(FIELDS).join(', ')}, metadata.PATH. ` +
+        `Fields: ${Object.keys(FILTER_FIELDS).join(', ')}, metadata.PATH. ` +
         'Operators: $eq, $ne, $gt, $gte, $lt, $lte, $in, $nin, $exists, $prefix, $contains, $and, $or, $not.',
       'x-must': FILTER_MUST,
     },
@@ -103,9 +34,9 @@ export const FilterExpression = Type.Unsafe<FilterExpression>(
 /** A comparison with the value of a field. Times are in ms since 1970. */
 export type FilterTest =
   | { operator: '$gt' | '$gte' | '$lt' | '$lte'; value: string | number }
-  | { operator: '$in'; values: Scalar[] }
+  | { operator: '$in'; values: FilterScalar[] }
   | { operator: '$prefix'; value: string }
-  | { operator: '$contains'; value: Scalar }
+  | { operator: '$contains'; value: FilterScalar }
   | { operator: '$exists' };
 
 /**
@@ -180,7 +111,7 @@ class Place {
 
 const LOGICAL = ['$and', '$or', '$not'] as const;
 
-type Kind = keyof Kinds | 'metadata';
+type Kind = keyof FilterKinds | 'metadata';
 type Parse = (value: unknown, place: Place, kind: Kind) => FilterTest | { not: FilterTest };
 
 const OPERATORS: Readonly<Record<string, Parse>> = {
@@ -208,7 +139,7 @@ const OPERATORS: Readonly<Record<string, Parse>> = {
   },
 };
 
-function toScalar(value: unknown, place: Place, kind: Kind): Scalar {
+function toScalar(value: unknown, place: Place, kind: Kind): FilterScalar {
   if (kind === 'time') return toTime(value, place);
   if (kind === 'number') {
     if (typeof value !== 'number') throw place.refuse('be a number');
@@ -218,7 +149,7 @@ function toScalar(value: unknown, place: Place, kind: Kind): Scalar {
     if (typeof value !== 'string') throw place.refuse('be a string');
     return value;
   }
-  if (value === null || ['string', 'number', 'boolean'].includes(typeof value)) return value as Scalar;
+  if (value === null || ['string', 'number', 'boolean'].includes(typeof value)) return value as FilterScalar;
   throw place.refuse('be a string, a number, true, false or null; use $contains for an element of an array');
 }
 
@@ -234,7 +165,7 @@ function toOrdered(value: unknown, place: Place, kind: Kind): string | number {
   return scalar;
 }
 
-function toScalars(value: unknown, place: Place, kind: Kind): Scalar[] {
+function toScalars(value: unknown, place: Place, kind: Kind): FilterScalar[] {
   if (!Array.isArray(value) || value.length === 0) throw place.refuse('be an array of at least one value');
   return value.map((item, i) => toScalar(item, place.in(i), kind));
 }
@@ -302,12 +233,12 @@ function toAll(conditions: FilterCondition[]): FilterCondition {
 }
 
 function getKind(name: string, place: Place): Kind {
-  if (Object.hasOwn(FIELDS, name)) return FIELDS[name as FilterField];
+  if (Object.hasOwn(FILTER_FIELDS, name)) return FILTER_FIELDS[name as FilterField];
   if (name.startsWith(METADATA)) {
     if (!name.split('.').includes('')) return 'metadata';
     throw place.refuse('have a name between all dots, such as metadata.price.amount');
   }
-  const known = [...Object.keys(FIELDS), ...LOGICAL];
+  const known = [...Object.keys(FILTER_FIELDS), ...LOGICAL];
   if (name === 'metadata') throw place.refuse('be followed by a path, such as metadata.price.amount');
   throw place.refuse(`be a field of a filter or $and, $or or $not${suggest(name, [...known, 'metadata.PATH'])}`);
 }

@@ -31,6 +31,8 @@ export const filterFields = {
     Type.Record(Type.String({ pattern: '^[\\s\\S]+$' }), Type.String(), {
       additionalProperties: false,
       maxProperties: 16,
+      // For OpenAPI, which has no patterns of names.
+      propertyNames: { minLength: 1 },
       description:
         'Top-level metadata fields and the values they must equal. Numbers and booleans are compared by their JSON text.',
       'x-must':

@@ -10,6 +10,7 @@ export * from './export.ts';
 export * from './field.ts';
 export * from './filter.ts';
 export * from './filter-expression.ts';
+export * from './filter-type.ts';
 export * from './forget.ts';
 export * from './format-count.ts';
 export * from './history.ts';

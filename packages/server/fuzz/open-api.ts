@@ -11,6 +11,7 @@ export interface Schema {
   required?: string[];
   additionalProperties?: boolean | Schema;
   minProperties?: number;
+  propertyNames?: { minLength?: number };
   items?: Schema;
   minItems?: number;
   maxItems?: number;

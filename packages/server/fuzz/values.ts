@@ -134,7 +134,7 @@ const likely: Record<string, fc.Arbitrary<unknown>> = {
   ),
   source: fc.oneof(numbered('source'), textUpTo(256)),
   tag: label,
-  tags: fc.array(label, { maxLength: 6 }),
+  tags: fc.array(label, { minLength: 1, maxLength: 6 }),
   filter: fc.oneof(
     label.map((tag) => ({ tag })),
     fc.tuple(numbered('source'), numbered('tag')).map(([source, tag]) => ({
@@ -165,11 +165,16 @@ const ALWAYS_LIKELY = new Set(['cursor', 'filter', 'query', 'If-Match', 'before'
 
 /** Returns valid values of a schema; `name` is the name of the field or parameter. */
 export function validValue(schema: Schema, name = ''): fc.Arbitrary<unknown> {
-  const byName = Object.hasOwn(likely, name) ? likely[name] : undefined;
+  // In a body, several tags are a list.
+  const byName = Object.hasOwn(likely, name) ? likely[name === 'tag' && isList(schema) ? 'tags' : name] : undefined;
   if (!byName) return valueOfType(schema);
   return ALWAYS_LIKELY.has(name)
     ? byName
     : fc.oneof({ arbitrary: byName, weight: 4 }, { arbitrary: valueOfType(schema), weight: 1 });
+}
+
+function isList({ type, anyOf = [] }: Schema): boolean {
+  return type === 'array' || anyOf.some(isList);
 }
 
 function valueOfType(schema: Schema): fc.Arbitrary<unknown> {
@@ -221,7 +226,8 @@ function array({ items = {}, minItems = 0, maxItems = 8 }: Schema): fc.Arbitrary
   return fc.array(validValue(items), { minLength: minItems, maxLength: Math.min(maxItems, Math.max(minItems, 6)) });
 }
 
-function object({ properties = {}, required = [], additionalProperties, minProperties = 0 }: Schema) {
+function object(schema: Schema) {
+  const { properties = {}, required = [], additionalProperties, minProperties = 0, propertyNames } = schema;
   const fields = Object.fromEntries(
     Object.entries(properties).map(([name, schema]) => [name, validValue(schema, name)]),
   );
@@ -229,5 +235,6 @@ function object({ properties = {}, required = [], additionalProperties, minPrope
   const filled = known.filter((value) => Object.keys(value).length >= minProperties);
   if (Object.keys(properties).length > 0 || additionalProperties === false) return filled;
   const rest = typeof additionalProperties === 'object' ? validValue(additionalProperties) : json;
-  return fc.dictionary(key, rest, { minKeys: minProperties, maxKeys: 6 });
+  const names = key.filter((name) => name.length >= (propertyNames?.minLength ?? 0));
+  return fc.dictionary(names, rest, { minKeys: minProperties, maxKeys: 6 });
 }
