@@ -70,7 +70,15 @@ function headerValue({ name, schema }: Parameter): fc.Arbitrary<string> {
 
 function getBody([type, { schema }]: [string, { schema: Schema }]): fc.Arbitrary<{ type: string; value: unknown }> {
   const value = isLines(type) ? fc.array(validValue(schema), { maxLength: 6 }) : validValue(schema);
-  return value.map((generated) => ({ type, value: generated }));
+  return value.map((generated) => ({ type, value: withOwnerInBody(generated) }));
+}
+
+/** Removes `shared` without a user or an agent, as `withOwner` does. */
+function withOwnerInBody(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || !('shared' in value)) return value;
+  if ('user_id' in value || 'agent_id' in value) return value;
+  const { shared: _, ...others } = value;
+  return others;
 }
 
 function isLines(type: string): boolean {
