@@ -75,7 +75,7 @@ export async function changeMemory(
   };
 }
 
-/** Detaches a merged duplicate, and returns an evicted memory to its tier, if the plan says so. */
+/** Detaches a merged duplicate, and returns an evicted memory to its tier, as planned. */
 async function makeVisible(
   transaction: Transaction,
   target: FoundMemory,

@@ -3,7 +3,7 @@ import { getMetadataPath } from '../filter.ts';
 import { meetsTest } from '../filter-match.ts';
 import { NO_ROW } from '../ranking/signals.ts';
 
-/** The value of a field in the database: a text or a number, or JSON (see `isJson`). */
+/** The value of a field in the database: a text or a number, or JSON (see `toValue`). */
 type StoredValue = string | number;
 
 /**

@@ -19,8 +19,8 @@ export function getConversationRows(signals: Signals, distilled: ReadonlySet<num
   for (let row = 0; row < isInConversation.length; row += 1) {
     const session = sessions[row] as number;
     const isTurnOfSession = session !== NO_SESSION && (excess.get(session) as number) > 0;
-    const isTurn = session === NO_SESSION && hasTurns && speakers[row] !== NO_SPEAKER && !distilled.has(row);
-    if (isTurnOfSession || isTurn) isInConversation[row] = 1;
+    const isTurnAlone = session === NO_SESSION && hasTurns && speakers[row] !== NO_SPEAKER && !distilled.has(row);
+    if (isTurnOfSession || isTurnAlone) isInConversation[row] = 1;
   }
   return isInConversation;
 }
