@@ -13,7 +13,10 @@ const bundle = defineConfig({
 
 /** Modules without TypeBox, for packages and pages that must stay small. */
 const standalone = defineConfig({
-  input: { scoped: 'dist/scoped.js', 'score-words': 'dist/score-words.js', 'time-zone': 'dist/time-zone.js' },
+  input: {
+    ...{ 'current-recall': 'dist/current-recall.js', scoped: 'dist/scoped.js' },
+    ...{ 'score-words': 'dist/score-words.js', 'time-zone': 'dist/time-zone.js' },
+  },
   platform: 'neutral',
   output: { dir: 'dist/scoped', format: 'esm', cleanDir: true },
 });

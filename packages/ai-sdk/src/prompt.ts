@@ -1,6 +1,6 @@
 import { getRole } from '@memoryd/client/session';
 import type { RecallResult, TimeZone } from '@memoryd/contract';
-import { formatEntry, formatLabel, formatListing, formatTime } from '@memoryd/contract/tools';
+import { formatEntry, formatLabel, formatListing, formatTime, getOutdatedFacts } from '@memoryd/contract/tools';
 import type { LanguageModelMiddleware } from 'ai';
 
 type TransformParams = NonNullable<LanguageModelMiddleware['transformParams']>;
@@ -66,10 +66,10 @@ export function formatMemories(memories: readonly RecallResult[], zone: TimeZone
 }
 
 /** Formats a memory for a prompt. The time resolves words such as "yesterday", and the role resolves "I". */
-export function formatMemory({ content, created_at, tags }: RecallResult, zone: TimeZone): string {
+export function formatMemory({ content, created_at, tags, ...rest }: RecallResult, zone: TimeZone): string {
   const role = getRole(tags);
   const facts = [`- ${formatTime(created_at, zone)}`, ...(role === undefined ? [] : [`role ${formatLabel(role)}`])];
-  return formatEntry(facts, content);
+  return formatEntry([...facts, ...getOutdatedFacts(rest, { zone })], content);
 }
 
 function getText({ content }: Exclude<Message, { role: 'system' }>): string {

@@ -138,12 +138,17 @@ function sessionTests(getMemory: () => Parameters<typeof session>[0]): void {
     }
   });
 
-  it('leaves out superseded memories', async () => {
+  it('leaves out superseded memories, unless the query asks for what was before', async () => {
     const memory = getMemory();
     const { id } = await memory.store({ content: 'The dotterel lives in room four' });
-    await memory.store({ content: 'The dotterel lives in room five', supersedes: id });
-    const context = await newSession().context('In which room does the dotterel live?', { tokens: 1000 });
-    expect(kinds(context)).toEqual(['recalled: The dotterel lives in room five']);
+    const { id: superseded_by } = await memory.store({ content: 'The dotterel lives in room five', supersedes: id });
+    const now = await newSession().context('In which room does the dotterel live?', { tokens: 1000 });
+    expect(kinds(now)).toEqual(['recalled: The dotterel lives in room five']);
+    const before = await newSession().context('In which room did the dotterel live before?', { tokens: 1000 });
+    expect(before.items.map((item) => [item.id, item.superseded_by])).toEqual([
+      [id, superseded_by],
+      [superseded_by, undefined],
+    ]);
   });
 
   it('applies the filter of the recall option', async () => {

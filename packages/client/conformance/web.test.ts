@@ -9,10 +9,12 @@ import manifest from '../package.json' with { type: 'json' };
 import { VERSION } from '../src/index.ts';
 
 const dist = fileURLToPath(new URL('../dist/', import.meta.url));
-const ENTRIES = ['index', 'session', 'administration'];
-
-/** Maximum download size of an entry point. */
-const MAX_BYTES = 8000;
+/** The entry points, each with its maximum download size. A session has the words for before of many languages. */
+const ENTRIES: readonly (readonly [entry: string, maxBytes: number])[] = [
+  ['index', 8000],
+  ['session', 10_000],
+  ['administration', 8000],
+];
 
 /** Bundles an entry point with its imports into a script that defines `memoryd`. */
 async function bundleEntry(entry: string): Promise<string> {
@@ -25,9 +27,12 @@ async function bundleEntry(entry: string): Promise<string> {
 describe('the client package', () => {
   const memoryd = useServer({ env: WORDS_ONLY });
 
-  it.each(ENTRIES)('the client package is smaller than 8,000 bytes, minified and gzipped: %s', async (entry) => {
-    expect(gzipSync(await bundleEntry(entry)).length).toBeLessThan(MAX_BYTES);
-  });
+  it.each(ENTRIES)(
+    'the client package, minified and gzipped, is smaller than its limit: %s, %d bytes',
+    async (entry, maxBytes) => {
+      expect(gzipSync(await bundleEntry(entry)).length).toBeLessThan(maxBytes);
+    },
+  );
 
   it('the client package has no dependencies', () => {
     const files = readdirSync(dist).filter((name) => /^[\w-]+\.js$/.test(name));

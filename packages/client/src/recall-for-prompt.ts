@@ -1,4 +1,5 @@
 import type { MemoryApi, RecallRequest, RecallResult } from '@memoryd/contract';
+import { toCurrentRecall } from '@memoryd/contract/current-recall';
 import { select } from './selection.ts';
 import { estimateTokens } from './token-estimate.ts';
 import { scopeToUser, type UserScope } from './user-scope.ts';
@@ -16,7 +17,8 @@ export interface PromptRecallOptions {
   tokensPerItem?: number;
   /**
    * Options of the recall: filters, `min_score`, `only_relevant` and `top_k`, which defaults to 20. Without a filter,
-   * all sessions of the user are searched. `shared: true` includes memories without a user.
+   * all sessions of the user are searched. `shared: true` includes memories without a user. Only memories that hold are
+   * recalled, unless `current`, `as_of` or `superseded` is given, or the query asks for what was before.
    */
   recall?: Omit<RecallRequest, 'query' | 'explain'>;
 }
@@ -31,8 +33,8 @@ export interface RecallForPromptOptions extends PromptRecallOptions, UserScope {
 }
 
 /**
- * Recalls memories of one user for a prompt, best first. Leaves out duplicates, memories that another result
- * supersedes, and distilled memories that only quote other results. A result that exceeds the remaining token budget is
+ * Recalls memories of one user for a prompt, best first. Leaves out duplicates, memories that do not hold, unless the
+ * query asks for what was before, and distilled memories that only quote other results. A result that exceeds the remaining token budget is
  * skipped.
  *
  * @param query only its first 8,192 characters are used; a blank query returns no results
@@ -57,8 +59,8 @@ export async function recallForPrompt(
 }
 
 /**
- * Returns the results of a query, best first, without memories that another result supersedes. A blank query has no
- * results.
+ * Returns the results of a query, best first: what holds, unless the options or the query ask for more. A blank query
+ * has no results.
  */
 export async function recallCurrent(
   memory: MemoryApi,
@@ -67,9 +69,7 @@ export async function recallCurrent(
 ): Promise<RecallResult[]> {
   const shortened = [...query.trim()].slice(0, MAX_QUERY_CHARS).join('').trim();
   if (shortened === '') return [];
-  const { results } = await memory.recall({ top_k: 20, ...recall, query: shortened });
-  const ids = new Set(results.map(({ id }) => id));
-  return results.filter(({ superseded_by: successor }) => successor === undefined || !ids.has(successor));
+  return (await memory.recall(toCurrentRecall({ top_k: 20, ...recall, query: shortened }))).results;
 }
 
 /** Returns a function that counts the tokens of a text, including the overhead of an item in a prompt. */

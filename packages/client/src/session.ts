@@ -67,6 +67,10 @@ export interface ContextItem {
   created_at: string;
   /** Relevance to the query, from 0 to 1. Present for recalled memories. */
   score?: number;
+  /** Time from which the memory does not hold, in ISO 8601. Absent without an end. */
+  valid_to?: string;
+  /** The memory that replaces this one. Present only if the query asks for what was before. */
+  superseded_by?: string;
 }
 
 /** The context of an agent for its next turn. */
@@ -92,8 +96,8 @@ export interface Session {
   /**
    * Returns the newest turns and the memories that the query recalls, within a token budget. Priority: the
    * `recentTurns` newest turns, then recalled memories, best first, then earlier turns. Considers at least the newest
-   * 200 turns of the session, and messages that wait to be stored. Leaves out memories that another recalled memory
-   * supersedes, and distilled memories that only quote other items.
+   * 200 turns of the session, and messages that wait to be stored. Leaves out turns and memories that do not hold, unless
+   * the query asks for what was before, and distilled memories that only quote other items.
    *
    * Further calls with the same query use the same recall until `add` gets a message with the role `user`, or for five
    * minutes. If the service is unavailable, the context has only the messages that wait to be stored. Rejects for an
@@ -173,7 +177,8 @@ class Transcript {
   }
 
   /**
-   * Returns the newest turns, oldest first: the last two pages of the transcript, or all turns if it has fewer pages.
+   * Returns the newest turns that hold, oldest first: those of the last two pages of the transcript, or all turns if it
+   * has fewer pages.
    */
   async getNewest(memory: MemoryApi): Promise<SessionMemory[]> {
     const limit = this.#limit;
@@ -181,7 +186,7 @@ class Transcript {
     let previousCursor = this.#cursor;
     for (let cursor = this.#cursor; ; ) {
       const position = cursor === undefined ? {} : { cursor };
-      const page = await memory.session({ session_id: this.#id, limit, ...position });
+      const page = await memory.session({ session_id: this.#id, current: true, limit, ...position });
       if (page.next_cursor === undefined) {
         this.#cursor = previousCursor;
         this.#limit = PAGE_TURNS;
@@ -197,6 +202,8 @@ class Transcript {
 /** A turn of the session. Without an id if it waits to be stored. */
 type Turn = Pick<SessionMemory, 'content' | 'created_at' | 'tags'> & { id?: string };
 
+type Outdated = Pick<RecallResult, 'valid_to' | 'superseded_by'>;
+
 function toWaitingTurn({ content, tags, created_at }: StoreRequest): Turn {
   return { content, tags: tags ?? [], created_at: created_at ?? new Date().toISOString() };
 }
@@ -205,8 +212,12 @@ function toTurnItem({ id, content, tags, created_at }: Turn): ContextItem {
   return { ...(id !== undefined && { id }), content, kind: 'turn', ...getRoleField(tags), created_at };
 }
 
-function toRecalledItem({ id, content, tags, created_at, score }: RecallResult): ContextItem {
-  return { id, content, kind: 'recalled', ...getRoleField(tags), created_at, score };
+function toRecalledItem({ id, content, tags, created_at, score, ...rest }: RecallResult): ContextItem {
+  return { id, content, kind: 'recalled', ...getRoleField(tags), created_at, score, ...getOutdatedFields(rest) };
+}
+
+function getOutdatedFields({ valid_to, superseded_by }: Outdated): Outdated {
+  return { ...(valid_to !== undefined && { valid_to }), ...(superseded_by !== undefined && { superseded_by }) };
 }
 
 function getRoleField(tags: readonly string[]): Pick<ContextItem, 'role'> {

@@ -16,10 +16,11 @@ import { FilterExpression } from './filter-expression.ts';
 import { LIMITS } from './limits.ts';
 import { ownerFields, scopeFields } from './scope.ts';
 import Type from './typebox.ts';
+import { validityFields } from './validity.ts';
 
 /** Selects the memories to export. A semantic memory without any of its sources in the export cannot be imported. */
 export const ExportRequest = Type.Object(
-  { ...scopeFields, filter: Type.Optional(FilterExpression) },
+  { ...scopeFields, filter: Type.Optional(FilterExpression), ...validityFields },
   { additionalProperties: false },
 );
 export type ExportRequest = Type.Static<typeof ExportRequest>;
@@ -100,9 +101,11 @@ export const ExportedMemory = Type.Object(
     stored_at: timestamp('Time at which the service stored the memory.'),
     updated_at: timestamp('Time of the last client write.'),
     expires_at: timestampOrNull('Time at which the memory expires and is hidden.'),
+    valid_from: timestampOrNull('Time from which the memory holds. Null stands for `created_at`.'),
+    valid_to: timestampOrNull('Time from which the memory no longer holds.'),
     evicted_at: timestampOrNull('Time at which the memory was evicted to the archive.'),
     supersedes: link('The memory that this one supersedes.'),
-    superseded_by: link('The memory that supersedes this one.'),
+    superseded_by: link('The first memory that was stored to supersede this one.'),
     merged_into: link('The visible duplicate that this memory was merged into.'),
     derived_from: Type.Array(ExportedId, {
       description:

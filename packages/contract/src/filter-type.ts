@@ -61,6 +61,8 @@ export const FILTER_FIELDS = {
   importance: 'number',
   created_at: 'time',
   updated_at: 'time',
+  valid_from: 'time',
+  valid_to: 'time',
 } as const satisfies Record<string, keyof FilterKinds>;
 
 export type FilterField = keyof typeof FILTER_FIELDS;

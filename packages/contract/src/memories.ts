@@ -5,6 +5,7 @@ import { Memory } from './memory.ts';
 import { TierCounts } from './stats.ts';
 import { TIME_MUST } from './time.ts';
 import Type from './typebox.ts';
+import { validityFields } from './validity.ts';
 
 /**
  * Lists the memories that match the filter, newest first, one page at a time, optionally with their growth over time.
@@ -12,6 +13,7 @@ import Type from './typebox.ts';
 export const MemoriesRequest = Type.Object(
   {
     ...filterFields,
+    ...validityFields,
     id: Type.Optional(MemoryIdPart),
     growth_at: Type.Optional(
       Type.Array(requestTime('A time at which memories are counted.'), {

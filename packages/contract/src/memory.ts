@@ -29,8 +29,16 @@ export const Memory = Type.Object({
   created_at: Timestamp,
   updated_at: Timestamp,
   expires_at: Type.Union([Timestamp, Type.Null()]),
+  valid_from: Type.Union([Timestamp, Type.Null()], {
+    description: 'Time from which the memory holds, inclusive. Null stands for `created_at`.',
+  }),
+  valid_to: Type.Union([Timestamp, Type.Null()], {
+    description: 'Time from which the memory no longer holds. Null if it has no end.',
+  }),
   supersedes: Type.Union([MemoryId, Type.Null()], { description: 'The memory that this one supersedes.' }),
-  superseded_by: Type.Union([MemoryId, Type.Null()], { description: 'The memory that supersedes this one.' }),
+  superseded_by: Type.Union([MemoryId, Type.Null()], {
+    description: 'The memory that replaces this one at present, or at the time in `as_of`.',
+  }),
   merged_into: Type.Union([MemoryId, Type.Null()], {
     description: 'The visible duplicate that consolidation merged this memory into. Null if it was not merged.',
   }),

@@ -1,19 +1,10 @@
-import {
-  Content,
-  Count,
-  ExternalId,
-  MemoryId,
-  memoryId,
-  requestTime,
-  SessionIdOrNull,
-  Tags,
-  Timestamp,
-} from './field.ts';
+import { Content, Count, ExternalId, MemoryId, requestTime, SessionIdOrNull, Tags, Timestamp } from './field.ts';
 import { filterFields } from './filter.ts';
 import { DEFAULTS, LIMITS } from './limits.ts';
 import { ownerFields } from './scope.ts';
 import { TIME_ZONE_MUST } from './time-zone.ts';
 import Type from './typebox.ts';
+import { outdatedFields, validityFields } from './validity.ts';
 
 export const RecallRequest = Type.Object(
   {
@@ -32,6 +23,7 @@ export const RecallRequest = Type.Object(
       }),
     ),
     ...filterFields,
+    ...validityFields,
     min_score: Type.Optional(
       Type.Number({
         minimum: 0,
@@ -160,7 +152,7 @@ export const RecallResult = Type.Object({
   ...ownerFields,
   external_id: Type.Optional(ExternalId),
   created_at: Timestamp,
-  superseded_by: Type.Optional(memoryId('The memory that supersedes this one.')),
+  ...outdatedFields,
   explanation: Type.Optional(Explanation),
   highlight: Type.Optional(
     Type.String({

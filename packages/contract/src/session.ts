@@ -15,6 +15,7 @@ import {
 import { filterFields } from './filter.ts';
 import { ownerFields, scopeFields } from './scope.ts';
 import Type from './typebox.ts';
+import { outdatedFields, validityFields } from './validity.ts';
 
 const pageFields = { limit: Type.Optional(Limit), cursor: Type.Optional(Cursor) };
 
@@ -24,6 +25,7 @@ export const SessionRequest = Type.Object(
     session_id: SessionId,
     ...scopeFields,
     filter: filterFields.filter,
+    ...validityFields,
     attachments: Type.Optional(
       Type.Boolean({
         default: false,
@@ -45,6 +47,7 @@ export const SessionMemory = Type.Object({
   ...ownerFields,
   external_id: Type.Optional(ExternalId),
   created_at: Timestamp,
+  ...outdatedFields,
   attachment: Type.Optional(Attachment),
   merged_into: Type.Optional(
     Type.String({ ...MemoryId, description: 'The visible memory that this duplicate was merged into.' }),
@@ -61,7 +64,10 @@ export const SessionResponse = Type.Object({
 export type SessionResponse = Type.Static<typeof SessionResponse>;
 
 /** Lists the sessions with memories that match the filter, ordered by session id and user. */
-export const SessionsRequest = Type.Object({ ...filterFields, ...pageFields }, { additionalProperties: false });
+export const SessionsRequest = Type.Object(
+  { ...filterFields, ...validityFields, ...pageFields },
+  { additionalProperties: false },
+);
 export type SessionsRequest = Type.Static<typeof SessionsRequest>;
 
 /** Summary of the memories that one user has in a session. `user_id` is absent if the memories belong to no user. */

@@ -49,6 +49,10 @@ export const StoreRequest = Type.Object(
     ),
     created_at: orNull(requestTime('Time of the event, for importing history. Defaults to now.')),
     expires_at: orNull(requestTime('Time at which the memory expires and is hidden. If absent, it never expires.')),
+    valid_from: orNull(requestTime('Time from which the memory holds, inclusive. Defaults to `created_at`.')),
+    valid_to: orNull(
+      requestTime('Time from which the memory no longer holds; later than `valid_from`. If absent, it has no end.'),
+    ),
     metadata: orNull(Metadata),
     attachment: orNull(Attachment),
     supersedes: orNull(memoryId('The memory that this one replaces. Recall ranks the replaced memory below this one.')),

@@ -216,7 +216,11 @@ describe('createCheck', () => {
 
   it('rejects an update without changes', () => {
     expect(checkUpdate({})).toEqual([
-      { path: '', message: 'body must contain at least one of content, importance, tags, metadata, expires_at' },
+      {
+        path: '',
+        message:
+          'body must contain at least one of content, importance, tags, metadata, expires_at, valid_from, valid_to',
+      },
     ]);
     expect(checkUpdate({ expires_at: null })).toEqual([]);
     expect(checkUpdate({ expires_at: 'soon' })[0]?.message).toMatch(/^expires_at must be null or an ISO 8601/);

@@ -16,6 +16,7 @@ import type { NewMemory, StoredMemory } from '../src/ports/storage-memories.ts';
 import { uuidV7 } from '../src/system.ts';
 
 const NOW = Date.UTC(2026, 0, 1);
+const DAY = 86_400_000;
 const MODEL = 'topics';
 const ALL = { limit: 1000, maxBytes: 1e7 };
 const TOPICS = ['Orchard', 'Harbour', 'Observatory'];
@@ -250,8 +251,8 @@ describe('distillation', () => {
     expect(await semantics(world.storage)).toEqual([]);
   });
 
-  it('marks a memory as superseded if the distiller returns a correction of that memory', async () => {
-    const [wrong, , right] = (await storeTopic(0, 3)) as [NewMemory, NewMemory, NewMemory];
+  it('marks a memory as superseded if the distiller returns a correction of that memory, and distils the others in the next run', async () => {
+    const [wrong, right, ...others] = (await storeTopic(0, 4)) as [NewMemory, NewMemory, ...NewMemory[]];
     const correcting: Distiller = {
       name: 'correcting',
       quotes: true,
@@ -262,12 +263,13 @@ describe('distillation', () => {
     };
     const consolidator = createConsolidator(world, correcting);
     const run = await consolidator.consolidate('default', 0);
-    expect((await world.storage.memory('default', wrong.id, NOW))?.supersededBy).toBe(right.id);
-    const [made] = await semantics(world.storage);
-    expect(made?.derivedFrom).toHaveLength(3);
-    await consolidator.undo('default', run.id);
-    expect((await world.storage.memory('default', wrong.id, NOW))?.supersededBy).toBeNull();
+    expect((await world.storage.memory('default', wrong.id, NOW + DAY))?.supersededBy).toBe(right.id);
     expect(await semantics(world.storage)).toEqual([]);
+    const next = await consolidator.consolidate('default', 0);
+    const [made] = await semantics(world.storage);
+    expect(made?.derivedFrom).toEqual([right, ...others].map(({ id }) => id));
+    for (const { id } of [next, run]) await consolidator.undo('default', id);
+    expect((await world.storage.memory('default', wrong.id, NOW + DAY))?.supersededBy).toBeNull();
   });
 
   it('distils the remaining sources after one source is superseded', async () => {

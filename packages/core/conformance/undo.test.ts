@@ -163,6 +163,8 @@ async function perform(namespace: string, consolidator: Consolidator, ids: strin
       metadata: {},
       externalId: null,
       storedAt: NOW,
+      validFrom: null,
+      validTo: null,
       supersedes: null,
     };
     await storage.store({ ...fixed, ...action.memory });

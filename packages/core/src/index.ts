@@ -33,7 +33,7 @@ export { type DistilSearch, distilCandidates, getBackgroundCosine } from './sql/
 export { keptRecords } from './sql/export-records.ts';
 export { BEFORE_THE_LAST, holders, IN_TIER, liveAndPassing } from './sql/filters.ts';
 export { INTEGRITY } from './sql/integrity.ts';
-export { RESULT_COLUMNS, readResults } from './sql/memory-row.ts';
+export { readResults, resultColumns } from './sql/memory-row.ts';
 export {
   count,
   type Dialect,
@@ -45,5 +45,7 @@ export { isQuotaLimited, type NamespaceLimits, NO_QUOTAS, readRooms } from './sq
 export { getPieces, getRecords, toRecordLine } from './sql/record-lines.ts';
 export { join, raw, type Sql, sql } from './sql/sql.ts';
 export { type SqlRunner, sqlStorage } from './sql/sql-storage.ts';
+export { getReplacement, type ValidityTimes, validityTimes } from './sql/validity.ts';
 export { readVerbs, writeVerbs } from './sql/verbs.ts';
 export { assertMayWrite, ENTRIES_MADE_BY } from './sql/writer-version.ts';
+export { type Moment, toMoment } from './validity.ts';

@@ -12,7 +12,7 @@ export { type EventLimits, EventLog } from './event-log.ts';
 export { assertNewKey, KeyRing } from './keys/key-ring.ts';
 export { AccessLog } from './operations/access-log.ts';
 export type { Core } from './operations/core.ts';
-export { exportMemories } from './operations/export-memories.ts';
+export { exportLines, exportMemories } from './operations/export-memories.ts';
 export { importMemories } from './operations/import-memories.ts';
 export { memoryApi } from './operations/memory-api.ts';
 export { assertKeepableNamespace, assertNamespace, getNamespaces, toScopedStats } from './operations/namespaces.ts';

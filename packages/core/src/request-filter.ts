@@ -4,9 +4,10 @@ import {
   invalidRequest,
   type ScopeRequest,
   toFilterCondition,
+  type ValidityRequest,
 } from '@memoryd/contract';
 import type { MemoryFilter, Owner, OwnerFilter } from '@memoryd/search';
-import { toMs } from './time.ts';
+import { toMs, toTimestamp } from './time.ts';
 
 /**
  * Returns the users and agents that a request is limited to. Throws INVALID_REQUEST for `shared` without a user or
@@ -48,10 +49,35 @@ export function toExternalId({ externalId }: { externalId: string | null }): { e
   return externalId === null ? {} : { external_id: externalId };
 }
 
+/** Returns when a memory ends, and what replaces it, as fields of a response. */
+export function toOutdated({ validTo, supersededBy }: { validTo: number | null; supersededBy: string | null }) {
+  return {
+    ...(validTo !== null && { valid_to: toTimestamp(validTo) }),
+    ...(supersededBy !== null && { superseded_by: supersededBy }),
+  };
+}
+
 /** Returns the parsed `filter` of a request. Absent without conditions. */
 export function toCondition({ filter }: { filter?: FilterExpression }): Pick<MemoryFilter, 'condition'> {
   const condition = filter && toFilterCondition(filter);
   return condition ? { condition } : {};
+}
+
+/**
+ * Returns the filter for memories that hold at the moment of a request. Throws INVALID_REQUEST for `current` with
+ * `as_of`.
+ *
+ * @param asked the moment of `current`, in ms; the present if absent, so that pages of a list have one filter
+ */
+export function toValidityFilter(
+  { current, as_of }: ValidityRequest,
+  asked?: number,
+): Pick<MemoryFilter, 'at' | 'holding'> {
+  if (current && as_of !== undefined) {
+    throw invalidRequest([{ path: '/current', message: 'current must not come with as_of' }]);
+  }
+  if (as_of !== undefined) return { at: toMs(as_of, 'as_of'), holding: true };
+  return current ? { holding: true, ...(asked !== undefined && { at: asked }) } : {};
 }
 
 /** Converts the filter of a request into the filter of storage. */

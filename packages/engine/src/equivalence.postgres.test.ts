@@ -83,6 +83,8 @@ function memories(): NewMemory[] {
     createdAt: NOW + i * 1000 - either(0.1, below(50_000), 0),
     storedAt: NOW + i * 1000,
     expiresAt: either(0.03, NOW + below(20 * DAY_MS), null),
+    validFrom: null,
+    validTo: null,
     supersedes: i > 40 && i % 40 < 39 ? either(0.05, `m${i - (i % 40) - 2}`, null) : null,
   }));
 }

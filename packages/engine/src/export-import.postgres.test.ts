@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { OpenDatabase, Storage } from '@memoryd/core';
-import { EventLog, exportMemories, importMemories } from '@memoryd/core/operations';
+import { EventLog, exportLines, importMemories } from '@memoryd/core/operations';
 import { openPostgres } from '@memoryd/postgres';
 import { type DatabaseServer, TEST_CONNECTIONS, usePostgres } from '@memoryd/postgres/testing';
 import { propertyRuns } from '@memoryd/search/testing';
@@ -37,9 +37,9 @@ describe('an export that is imported into PostgreSQL', () => {
   const events = new EventLog({ now: () => NOW }, { next: () => 'log' });
   let namespaces = 0;
 
-  async function exportLines(storage: Storage, namespace: string): Promise<string[]> {
+  async function readExport(storage: Storage, namespace: string): Promise<string[]> {
     const lines: string[] = [];
-    for await (const line of exportMemories({ storage }, namespace)) lines.push(line);
+    for await (const line of exportLines(storage, namespace)) lines.push(line);
     return lines;
   }
 
@@ -55,16 +55,16 @@ describe('an export that is imported into PostgreSQL', () => {
       fc.asyncProperty(deeds, fc.option(fc.double({ min: 0, max: 1, noNaN: true })), async (all, part) => {
         const namespace = `namespace ${++namespaces}`;
         await new Life(namespace).happen({ ...file, reopen: never, close: never }, all);
-        const lines = await exportLines(file.storage, namespace);
+        const lines = await readExport(file.storage, namespace);
         if (part !== null) {
           await importLines(postgres, namespace, lines.slice(0, 1 + Math.floor(part * (lines.length - 1))));
         }
         expect(await importLines(postgres, namespace, lines)).toMatchObject({ refused_count: 0, unlinked_count: 0 });
-        expect(await exportLines(postgres, namespace)).toEqual(lines);
-        expect(await importLines(back.storage, namespace, await exportLines(postgres, namespace))).toMatchObject({
+        expect(await readExport(postgres, namespace)).toEqual(lines);
+        expect(await importLines(back.storage, namespace, await readExport(postgres, namespace))).toMatchObject({
           refused_count: 0,
         });
-        expect(await exportLines(back.storage, namespace)).toEqual(lines);
+        expect(await readExport(back.storage, namespace)).toEqual(lines);
         expect(await getUsage(postgres, namespace)).toEqual(await getUsage(file.storage, namespace));
       }),
       { numRuns: propertyRuns(12), endOnFailure: true },

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { NewMemory, OpenDatabase } from '@memoryd/core';
-import { exportMemories } from '@memoryd/core/operations';
+import { exportLines } from '@memoryd/core/operations';
 import type { KeySnapshot, NamespaceUsage } from '@memoryd/core/ports';
 import { newMemory } from '@memoryd/suites';
 import { afterAll, expect } from 'vitest';
@@ -44,7 +44,7 @@ export function getContents(database: DatabaseOptions): Promise<Contents> {
     const lines: Record<string, string[]> = {};
     for (const { name } of namespaces) {
       const exported: string[] = [];
-      for await (const line of exportMemories({ storage }, name)) exported.push(line);
+      for await (const line of exportLines(storage, name)) exported.push(line);
       lines[name] = exported;
     }
     return { namespaces, lines, keys: (await keys.read())?.keys };

@@ -2,7 +2,7 @@ import { createHash, hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { formatCount, type ImportResponse, MemoryError } from '@memoryd/contract';
 import type { OpenDatabase } from '@memoryd/core';
-import { EventLog, exportMemories, importMemories, systemClock, uuidV7 } from '@memoryd/core/operations';
+import { EventLog, exportLines, importMemories, systemClock, uuidV7 } from '@memoryd/core/operations';
 import type { NamespaceUsage } from '@memoryd/core/ports';
 import { cannotOpen, getDatabaseName } from './database-name.ts';
 import { type DatabaseOptions, hasDatabase, openStorage } from './open-storage.ts';
@@ -133,10 +133,10 @@ class Migration {
   async #migrate(name: string): Promise<MigratedNamespace> {
     const source = new LinesChecksum();
     const { storage } = this.#target;
-    const lines = this.#countLines(exportMemories(this.#source, name, {}, this.#signal), source);
+    const lines = this.#countLines(exportLines(this.#source.storage, name, {}, this.#signal), source);
     assertImported(name, await importMemories({ storage, events: this.#events }, name, lines));
     const target = new LinesChecksum();
-    for await (const _ of this.#countLines(exportMemories(this.#target, name, {}, this.#signal), target));
+    for await (const _ of this.#countLines(exportLines(this.#target.storage, name, {}, this.#signal), target));
     const [expected, actual] = [source.sum, target.sum];
     if (expected.sha256 !== actual.sha256) {
       throw conflict(

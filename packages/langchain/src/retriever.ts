@@ -7,7 +7,7 @@ import {
   recallForPrompt,
   type UserScope,
 } from '@memoryd/client/session';
-import type { MemoryApi } from '@memoryd/contract';
+import type { MemoryApi, RecallResult } from '@memoryd/contract';
 
 export interface MemoryRetrieverFields
   extends BaseRetrieverInput,
@@ -31,6 +31,28 @@ export interface MemoryDocumentMetadata {
   external_id?: string;
   /** ISO 8601, in UTC. */
   created_at: string;
+  /** Time from which the memory does not hold, in UTC. */
+  valid_to?: string;
+  /** The memory that replaces this one. */
+  superseded_by?: string;
+}
+
+function toMetadata({
+  id,
+  score,
+  tags,
+  session_id,
+  external_id,
+  created_at,
+  ...rest
+}: RecallResult): MemoryDocumentMetadata {
+  const { valid_to, superseded_by } = rest;
+  return {
+    ...{ id, score, tags, session_id, created_at },
+    ...(external_id !== undefined && { external_id }),
+    ...(valid_to !== undefined && { valid_to }),
+    ...(superseded_by !== undefined && { superseded_by }),
+  };
 }
 
 /** Maximum queries that a retriever remembers. */
@@ -40,7 +62,8 @@ const REPEAT_WINDOW_MS = 5 * 60_000;
 
 /**
  * Retrieves memories of one user as documents, best first. Returns at most `recall.top_k` documents (default 20) and,
- * if `tokens` is set, at most this number of tokens. Omits duplicates and memories that another document supersedes.
+ * if `tokens` is set, at most this number of tokens. Omits duplicates, and
+ * memories that do not hold, unless the query asks for what was before.
  *
  * The recall is tried once, within `timeoutMs`. If the service fails, and for 30 seconds after a failure, there are no
  * documents. Rejects if the request is invalid. If a query is repeated within five minutes, such as in each step of an
@@ -82,12 +105,7 @@ export class MemoryRetriever extends BaseRetriever<MemoryDocumentMetadata> {
     const results = await this.#agent.read('recall', (memory) => recallForPrompt(memory, query, options));
     if (!results) this.#recent.delete(query);
     return (results ?? []).map(
-      ({ content, id, score, tags, session_id, external_id, created_at }) =>
-        new Document({
-          id,
-          pageContent: content,
-          metadata: { id, score, tags, session_id, ...(external_id !== undefined && { external_id }), created_at },
-        }),
+      (result) => new Document({ id: result.id, pageContent: result.content, metadata: toMetadata(result) }),
     );
   }
 

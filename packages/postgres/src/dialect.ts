@@ -72,15 +72,6 @@ function toJson(value: unknown): unknown {
 }
 
 /**
- * SQL: whether the memory that supersedes `memory m` has expired; null if no memory supersedes `memory m`, or if the
- * superseding memory never expires.
- */
-export function isCorrectionExpired(now: number): Sql {
-  return sql`(SELECT s.expires_at <= ${now}
-    FROM ${memoriesBy('s', raw('namespace = m.namespace AND id = m.superseded_by'))})`;
-}
-
-/**
  * SQL to join the memories with a key, under the alias `name`. `OFFSET 0` forces a lookup by the key, because without
  * statistics the planner may choose another index.
  */

@@ -42,9 +42,10 @@ export const MIGRATIONS: readonly SchemaStep[] = [
     stored_at bigint NOT NULL,
     updated_at bigint NOT NULL,
     expires_at bigint,
+    valid_from bigint,
+    valid_to bigint,
     evicted_at bigint,
     supersedes text COLLATE "C",
-    superseded_by text COLLATE "C",
     merged_into text COLLATE "C",
     version integer NOT NULL,
     revision integer NOT NULL,
@@ -75,7 +76,16 @@ export const MIGRATIONS: readonly SchemaStep[] = [
   CREATE INDEX memory_evicted ON memory (namespace, evicted_at) WHERE evicted_at IS NOT NULL;
   CREATE INDEX memory_merged ON memory (namespace, merged_into) WHERE merged_into IS NOT NULL;
   CREATE INDEX memory_superseding ON memory (namespace, supersedes) WHERE supersedes IS NOT NULL;
-  CREATE INDEX memory_superseded ON memory (namespace, superseded_by) WHERE superseded_by IS NOT NULL;
+
+  -- Memory successor supersedes memory ordinal: the memory that it names in supersedes, and the memories with the
+  -- same text.
+  CREATE TABLE succession (
+    namespace text COLLATE "C" NOT NULL,
+    ordinal bigint NOT NULL,
+    successor bigint NOT NULL,
+    PRIMARY KEY (namespace, ordinal, successor)
+  );
+  CREATE INDEX succession_by_successor ON succession (namespace, successor);
 
   CREATE TABLE memory_history (
     namespace text COLLATE "C" NOT NULL,

@@ -3,8 +3,10 @@ import { addNumber, getNumberAddress, LIST_BYTES } from './numbers';
 import { addTerm, append, sweep, termCount } from './postings';
 import {
   addRow,
+  BEGINS_AT,
   COUNTED,
   CREATED_AT,
+  ENDS_AT,
   get,
   IMPORTANCE,
   LENGTH,
@@ -12,12 +14,12 @@ import {
   MARKS,
   NAMESPACE,
   ORDINAL,
+  REPLACEMENT,
   REVISION,
   rowCount,
   SESSION,
   SPEAKER,
   STORED_AT,
-  SUPERSEDED,
   set,
   setExpiry,
   TERMS,
@@ -92,7 +94,7 @@ export const TERM_BYTES: u32 = 8;
 
 /**
  * Adds a memory's index entry, or replaces the previous index entry of the memory. If the revision is unchanged,
- * replaces only the vectors. Otherwise, the memory gets a new row, and is episodic, without expiry and not superseded
+ * replaces only the vectors. Otherwise, the memory gets a new row, and is episodic, without expiry, end or replacement
  * until `setState` is called.
  */
 export function putEntry(entry: usize): void {
@@ -112,6 +114,8 @@ function addMemory(entry: usize): u32 {
   put(rows, load<f64>(entry, ENTRY_ORDINAL) as u64, row);
   set<f64>(row, ORDINAL, load<f64>(entry, ENTRY_ORDINAL));
   set<f64>(row, CREATED_AT, load<f64>(entry, ENTRY_CREATED_AT));
+  set<f64>(row, BEGINS_AT, load<f64>(entry, ENTRY_CREATED_AT));
+  set<f64>(row, ENDS_AT, Infinity);
   setExpiry(row, Infinity);
   set<u32>(row, NAMESPACE, toNamespaceNumber(load<u64>(entry, ENTRY_NAMESPACE)));
   set<u32>(row, SESSION, toSessionNumber(load<u64>(entry, ENTRY_SESSION)));
@@ -130,13 +134,21 @@ function addMemory(entry: usize): u32 {
   return row;
 }
 
-/** Sets the tier, expiry time and superseded flag of a memory. No effect if the memory is not indexed. */
-export function setState(ordinal: f64, tier: u32, expiresAt: f64, superseded: bool): void {
+/**
+ * Sets the tier, the expiry time and the period of a memory. No effect if the memory is not indexed.
+ *
+ * @param beginsAt Infinity for the creation time
+ * @param replacement 0 if nothing replaces the memory, 1 if another memory replaces it from `endsAt` on, 2 if the two
+ * times do not tell when the memory holds
+ */
+export function setState(ordinal: f64, tier: u32, expiresAt: f64, beginsAt: f64, endsAt: f64, replacement: u32): void {
   const row = findRow(ordinal);
   if (row === NONE) return;
   set<u8>(row, TIER, tier as u8);
   setCounted(row, tier !== SEMANTIC);
-  set<u8>(row, SUPERSEDED, superseded ? 1 : 0);
+  set<f64>(row, BEGINS_AT, beginsAt === Infinity ? get<f64>(row, CREATED_AT) : beginsAt);
+  set<f64>(row, ENDS_AT, endsAt);
+  set<u8>(row, REPLACEMENT, replacement as u8);
   setExpiry(row, expiresAt);
 }
 

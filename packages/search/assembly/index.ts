@@ -3,7 +3,9 @@ import { exactProduct, getCachedVector } from './exact';
 import { HEAP_ITEM_BYTES, pushToHeap, sortHeap } from './heap';
 import { allocate, release } from './memory';
 import {
+  BEGINS_AT,
   CREATED_AT,
+  ENDS_AT,
   EXPIRES_AT,
   get,
   IMPORTANCE,
@@ -13,14 +15,14 @@ import {
   NEXT,
   ORDINAL,
   PREVIOUS,
+  REPLACEMENT,
   SESSION,
   SPEAKER,
   STORED_AT,
-  SUPERSEDED,
   TEXT,
   TIER,
 } from './rows';
-import { scopeAnyPostings, scopeMarkedRows, scopeNotSuperseded, scopeTimeAndTier, scopeUsers } from './scope';
+import { scopeAnyPostings, scopeHolding, scopeMarkedRows, scopeTimeAndTier, scopeUsers } from './scope';
 import { getSelectedPlace, getSelectedRow, selectedCount } from './selection';
 import { isSmallScope } from './small-scope';
 import { find, NONE } from './table';
@@ -56,7 +58,7 @@ export { hasSkippedTexts } from './heap';
 export { isOutOfMemory } from './memory';
 export { rowCount } from './rows';
 export { sampleTexts } from './sample';
-export { countMemories, isAllowed, memoryCount } from './scope';
+export { countMemories, excludeRow, isAllowed, memoryCount } from './scope';
 export { select } from './selection';
 export { clearPostponed, lastRow, linkRows, postponedCount, postponedRow, setLastRow } from './sessions';
 export { smallScopeCount } from './small-scope';
@@ -102,9 +104,9 @@ export function narrowToTimeAndTier(since: f64, until: f64, tier: u32): void {
   scopeTimeAndTier(since, until, tier as u8);
 }
 
-/** Narrows the scope to memories that are not superseded. */
-export function narrowToCurrent(): void {
-  scopeNotSuperseded();
+/** See `scopeHolding`. */
+export function narrowToHolding(at: f64, isReplacementAlone: bool): void {
+  scopeHolding(at, isReplacementAlone);
 }
 
 /** Narrows the scope to the rows whose byte is not 0, of one byte for each row. */
@@ -245,8 +247,16 @@ export function expiresAt(row: u32): f64 {
   return get<f64>(row, EXPIRES_AT);
 }
 
-export function isSuperseded(row: u32): bool {
-  return get<u8>(row, SUPERSEDED) !== 0;
+export function beginsAt(row: u32): f64 {
+  return get<f64>(row, BEGINS_AT);
+}
+
+export function endsAt(row: u32): f64 {
+  return get<f64>(row, ENDS_AT);
+}
+
+export function replacement(row: u32): u32 {
+  return get<u8>(row, REPLACEMENT);
 }
 
 export function isLive(row: u32): bool {

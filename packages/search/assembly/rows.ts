@@ -15,7 +15,10 @@ export const ORDINAL: usize = 0;
 export const CREATED_AT: usize = ORDINAL + 8 * BLOCK_ROWS;
 /** Infinity if the memory does not expire. */
 export const EXPIRES_AT: usize = CREATED_AT + 8 * BLOCK_ROWS;
-export const STORED_AT: usize = EXPIRES_AT + 8 * BLOCK_ROWS;
+/** The period in which the memory holds, unless REPLACEMENT is VARYING; see `setState`. */
+export const BEGINS_AT: usize = EXPIRES_AT + 8 * BLOCK_ROWS;
+export const ENDS_AT: usize = BEGINS_AT + 8 * BLOCK_ROWS;
+export const STORED_AT: usize = ENDS_AT + 8 * BLOCK_ROWS;
 /** Number of the memory's namespace. */
 export const NAMESPACE: usize = STORED_AT + 8 * BLOCK_ROWS;
 /** Number of the memory's session; 0 if the memory has no session. */
@@ -50,9 +53,10 @@ export const TERMS: usize = VECTORS + 2 * BLOCK_ROWS;
 export const TERM_LIST: usize = TERMS + 4 * BLOCK_ROWS;
 export const MARKS: usize = TERM_LIST + 4 * BLOCK_ROWS;
 export const TIER: usize = MARKS + 2 * BLOCK_ROWS;
-export const SUPERSEDED: usize = TIER + BLOCK_ROWS;
+/** 0 if nothing replaces the memory, `REPLACED` if another memory does from ENDS_AT on, higher if the times do not tell. */
+export const REPLACEMENT: usize = TIER + BLOCK_ROWS;
 /** 1 until the memory is removed or gets a new row. */
-export const LIVE: usize = SUPERSEDED + BLOCK_ROWS;
+export const LIVE: usize = REPLACEMENT + BLOCK_ROWS;
 /**
  * 1 if document frequencies include the row: while the row is live, unless the memory is semantic. The words of a
  * semantic memory are already counted in the sources of the memory.
@@ -60,6 +64,7 @@ export const LIVE: usize = SUPERSEDED + BLOCK_ROWS;
 export const COUNTED: usize = LIVE + BLOCK_ROWS;
 /** Number of the current query's conditions that the row met before the first condition that the row did not meet. */
 export const ALLOWED: usize = COUNTED + BLOCK_ROWS;
+export const REPLACED: u8 = 1;
 const BLOCK_BYTES: usize = ALLOWED + BLOCK_ROWS;
 
 const blocks = memory.data(MAX_BLOCKS * 4, 16);

@@ -2,17 +2,20 @@ import { sumLanes } from './lanes';
 import { getChunkLength, getChunkPostings, getFirstChunk, getNextChunk, getRow } from './postings';
 import {
   ALLOWED,
+  BEGINS_AT,
   BLOCK_ROWS,
   COUNTED,
   CREATED_AT,
+  ENDS_AT,
   EXPIRES_AT,
   get,
   getBlockAt,
   getEarliestExpiry,
   LIVE,
   NAMESPACE,
+  REPLACED,
+  REPLACEMENT,
   rowCount,
-  SUPERSEDED,
   set,
   TIER,
 } from './rows';
@@ -136,16 +139,20 @@ function narrowAllRows(since: f64, until: f64, tier: u8): void {
   }
 }
 
-/** Narrows the scope to rows that are not superseded. */
-export function scopeNotSuperseded(): void {
+/**
+ * Narrows the scope to rows that hold at a time or, if `isReplacementAlone`, that nothing replaces then. Keeps all rows
+ * whose times do not tell, which the host decides with `excludeRow`.
+ */
+export function scopeHolding(at: f64, isReplacementAlone: bool): void {
   if (isSmallScope) {
     for (let place: u32 = 0; place < smallScopeCount; place++)
-      if (get<u8>(getSmallScopeRow(place), SUPERSEDED) === 0) markConditionMet(place);
+      if (mayHold(getSmallScopeRow(place), at, isReplacementAlone)) markConditionMet(place);
     conditions++;
     return;
   }
   for (let row: u32 = 0; row < rowCount; row++) {
-    if (get<u8>(row, ALLOWED) === conditions && get<u8>(row, SUPERSEDED) === 0) set<u8>(row, ALLOWED, conditions + 1);
+    if (get<u8>(row, ALLOWED) === conditions && mayHold(row, at, isReplacementAlone))
+      set<u8>(row, ALLOWED, conditions + 1);
   }
   conditions++;
 }
@@ -164,6 +171,20 @@ export function scopeMarkedRows(bytes: usize): void {
     else if (get<u8>(row, ALLOWED) === conditions) set<u8>(row, ALLOWED, conditions + 1);
   }
   conditions++;
+}
+
+function mayHold(row: u32, at: f64, isReplacementAlone: bool): bool {
+  const replacement = get<u8>(row, REPLACEMENT);
+  if (replacement > REPLACED) return true;
+  if (isReplacementAlone) return replacement === 0 || get<f64>(row, ENDS_AT) > at;
+  return get<f64>(row, BEGINS_AT) <= at && get<f64>(row, ENDS_AT) > at;
+}
+
+/** Removes a row from the scope. No effect if the row is not in scope. */
+export function excludeRow(row: u32): void {
+  if (!isAllowed(row)) return;
+  if (isSmallScope) setConditionsMet(findInSmallScope(row), 0);
+  else set<u8>(row, ALLOWED, 0);
 }
 
 /** Narrows the scope to rows in one of the given postings lists. The lists must be disjoint. NONE is an empty list. */

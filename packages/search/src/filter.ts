@@ -63,7 +63,11 @@ export interface MemoryFilter extends OwnerFilter {
   metadata?: Record<string, string>;
   /** The parsed `filter` of a request. */
   condition?: FilterCondition;
-  /** False excludes superseded memories. */
+  /** The moment of validity, in ms; by default the present. Applies to `holding`, `superseded` and `supersededBy`. */
+  at?: number;
+  /** True excludes memories that do not hold at that moment. */
+  holding?: true;
+  /** False excludes memories that another memory replaces at that moment. */
   superseded?: false;
 }
 

@@ -226,15 +226,17 @@ describe('a group of sources', () => {
     });
   });
 
-  it('refreshes its semantic memory when the text of a source changes', async () => {
+  it('loses its semantic memory when the text of a source changes, and the next run makes another', async () => {
     const { client, sources, semantic } = await distil(newNamespace());
     const content = 'Mara planted forty tomato seedlings in the Aldgrove greenhouse.';
     await client.update(sources[0] ?? '', { content });
+    expect(await client.getStatus(semantic.id)).toBe(404);
     await client.embedded();
     await client.consolidate();
-    const refreshed = await client.memory(semantic.id);
-    expect(refreshed.content).toContain(content);
-    expect(refreshed.content).not.toContain('twelve');
+    const [next, ...more] = await getSemanticMemories(client);
+    expect(more).toEqual([]);
+    expect(next?.content).toContain(content);
+    expect(next?.content).not.toContain('twelve');
   });
 
   it('a group of sources does not refresh a semantic memory that a client has updated', async () => {
@@ -248,41 +250,37 @@ describe('a group of sources', () => {
     ]);
   });
 
-  it('loses a source that gets an expiry, and its semantic memory loses the text of that source', async () => {
+  it('loses its semantic memory when a source gets an expiry, and the next run makes another without that source', async () => {
     const { client, sources, semantic } = await distil(newNamespace());
     await client.update(sources[0] ?? '', { expires_at: '2100-01-01T00:00:00Z' });
-    const left = await client.memory(semantic.id);
-    expect(left.derived_from).toEqual(sources.slice(1));
-    expect(left.content).not.toContain(GREENHOUSE[0]);
+    expect(await client.getStatus(semantic.id)).toBe(404);
+    await client.consolidate();
+    const [next] = await getSemanticMemories(client);
+    expect(next?.derived_from).toEqual(sources.slice(1));
+    expect(next?.content).not.toContain(GREENHOUSE[0]);
   });
 });
 
 describe('a semantic memory that is affected by a forget', () => {
-  it('loses the words of a forgotten source, also in the bytes of the database', async () => {
+  it('ends with a forgotten source, whose words leave the bytes of the database, and the next run makes another', async () => {
     const word = uniqueWord();
-    const texts = [...GREENHOUSE.slice(1), `Mara calls the oldest tomato in the Aldgrove greenhouse ${word}.`];
+    const texts = [`Mara calls the oldest tomato in the Aldgrove greenhouse ${word}.`, ...GREENHOUSE.slice(1, 4)];
     const { client, sources, semantic } = await distil(newNamespace(), texts);
     expect(semantic.content).toContain(word);
     // The history of the semantic memory gets an earlier text that quotes the source too.
-    await client.update(sources[0] ?? '', { content: 'The tomatoes in the Aldgrove greenhouse need water daily.' });
+    const joining = await client.store({ content: GREENHOUSE[4] ?? '' });
     await client.embedded();
     await client.consolidate();
-    const answer = await client.forget(sources.at(-1) ?? '');
-    expect(answer.also_forgotten).toBeUndefined();
+    expect((await client.memory(semantic.id)).derived_from).toContain(joining);
+    const answer = await client.forget(sources[0] ?? '');
+    expect(answer.also_forgotten).toEqual([semantic.id]);
     await expectGone(word, answer);
-    const left = await client.memory(semantic.id);
-    expect(left.derived_from).toEqual(sources.slice(0, -1));
-    expect(left.content).not.toContain(word);
+    await client.consolidate();
+    const [next] = await getSemanticMemories(client);
+    expect(next?.derived_from).toEqual([...sources.slice(1), joining]);
+    expect(next?.content).not.toContain(word);
     await client.embedded();
-    expect(await client.recalled('Aldgrove tomato', 'tier=semantic')).toEqual([semantic.id]);
-  });
-
-  it('a semantic memory that is affected by a forget is forgotten with its last source, and is listed in also_forgotten of the response', async () => {
-    const { client, sources, semantic } = await distil(newNamespace());
-    for (const source of sources.slice(1)) expect((await client.forget(source)).also_forgotten).toBeUndefined();
-    expect((await client.forget(sources[0] ?? '')).also_forgotten).toEqual([semantic.id]);
-    expect(await client.getStatus(semantic.id)).toBe(404);
-    expect(await client.stats()).toMatchObject({ semantic_count: 0 });
+    expect(await client.recalled('Aldgrove tomato', 'tier=semantic')).toEqual([next?.id]);
   });
 
   it('a semantic memory that is affected by a forget is forgotten when all its sources are forgotten in one request', async () => {

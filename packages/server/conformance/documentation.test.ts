@@ -119,6 +119,8 @@ describe('the OpenAPI document at /openapi.json', () => {
       'supersedes',
       'tags',
       'user_id',
+      'valid_from',
+      'valid_to',
     ]);
   });
 

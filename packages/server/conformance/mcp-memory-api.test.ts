@@ -36,8 +36,9 @@ function createMemoryApi(agent: Agent): MemoryApi {
   }
   const supported: Omit<MemoryApi, keyof typeof without> = {
     store: (request, { idempotencyKey } = {}) => call('store', request, { 'memoryd/idempotencyKey': idempotencyKey }),
-    recall: (request) => call('recall', request),
-    session: (request) => call('session', request),
+    // By default, these tools return only what holds.
+    recall: (request) => call('recall', { current: false, ...request }),
+    session: (request) => call('session', { current: false, ...request }),
     update: (memory_id, request, { ifVersions } = {}) =>
       call('update', { memory_id, ...request }, { 'memoryd/ifVersions': ifVersions }),
     forget: (memory_id, { ifVersions } = {}) => call('forget', { memory_id }, { 'memoryd/ifVersions': ifVersions }),

@@ -188,14 +188,19 @@ describe.each(transports)('an agent over $transport', ({ connect }) => {
     expect(text).not.toContain(content);
   });
 
-  it('receives a superseded memory with a note in the text that it is outdated', async () => {
+  it('receives a superseded memory only if the call asks for it, with a note in the text that it is outdated', async () => {
     const old = await agent.store({ content: 'The launch of Zephyr is on Monday', session_id: 'zephyr' });
     const corrected = await agent.store({
       content: 'The launch of Zephyr is on Friday',
       session_id: 'zephyr',
       supersedes: old,
     });
-    const result = await agent.result('recall', { query: 'When is the launch of Zephyr?', session_id: 'zephyr' });
+    const question = { query: 'When is the launch of Zephyr?', session_id: 'zephyr' };
+    const current = await agent.call<RecallResponse>('recall', question);
+    expect(current.results.map(({ id }) => id)).toEqual([corrected]);
+    const before = await agent.call<RecallResponse>('recall', { ...question, query: 'When was the launch before?' });
+    expect(before.results.map(({ id }) => id)).toEqual([corrected, old]);
+    const result = await agent.result('recall', { ...question, current: false });
     const { results } = result.structuredContent as RecallResponse;
     expect(results.map(({ id }) => id)).toEqual([corrected, old]);
     expect(getText(result)).toContain(`outdated, corrected by ${corrected}`);

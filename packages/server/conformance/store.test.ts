@@ -64,7 +64,7 @@ describe('POST /store', () => {
       [
         ...['access_count', 'accessed_at', 'content', 'created_at', 'derived_from', 'expires_at', 'id', 'importance'],
         ...['merged_into', 'metadata', 'retention', 'session_id', 'source', 'superseded_by', 'supersedes', 'tags'],
-        ...['tier', 'updated_at', 'version'],
+        ...['tier', 'updated_at', 'valid_from', 'valid_to', 'version'],
       ].sort(),
     );
   });

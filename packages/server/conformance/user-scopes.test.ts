@@ -221,7 +221,7 @@ describe('a key that is bound to a user or an agent', () => {
     expect(Object.keys(new_ids)).toEqual([ids.ben]);
     const id = new_ids[ids.ben] ?? '';
     const read = (memoryId: string) => memoryd.ok<Memory>({ path: `/memories/${memoryId}`, headers: ada });
-    expect(await read(id)).toMatchObject({ content: 'the stint trills', user_id: 'ada', superseded_by: null });
+    expect(await read(id)).toMatchObject({ content: 'the stint trills', user_id: 'ada', superseded_by: 'later' });
     expect(await read('later')).toMatchObject({ supersedes: id });
     expect(await importAsAda()).toMatchObject({ imported_count: 0, unchanged_count: 2, new_ids });
     await expectHidden(memoryd, ids.ben, '', ada);

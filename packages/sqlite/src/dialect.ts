@@ -39,6 +39,11 @@ export function toQueries(connection: Connection): FileQueries {
 
 const IF_MISSING = 'ON CONFLICT DO NOTHING';
 
+/** Returns the rows of a query at once, for code that cannot wait. */
+export function readRows<Row>(connection: Connection, query: Sql): Row[] {
+  return prepare(connection, query).all(...toParameters(query)) as Row[];
+}
+
 function prepare(connection: Connection, { parts }: Sql): Sqlite.Statement<unknown[]> {
   return prepared(connection, parts.join('?'));
 }
@@ -99,7 +104,7 @@ export async function savepoint<T>({ connection }: FileQueries, work: () => Prom
   }
 }
 
-const SQLITE: Dialect = {
+export const SQLITE: Dialect = {
   isIn: (column, values) => sql`${column} ${oneOf(values)}`,
   // The `+` prevents SQLite from using an index on the first condition, which would scan the whole namespace.
   isMemory: (column, namespace, ordinals) =>

@@ -116,7 +116,6 @@ describe('the file of an open database', () => {
     await storage.storeMany(many(50));
     expect(await storage.forgetMany('default', { sessionId: 's' })).toEqual({
       count: 50,
-      embedding: false,
       purged: true,
     });
     expect((await bytesOnDisk(place)).includes('xylograph')).toBe(false);
@@ -233,7 +232,7 @@ describe('the database file', () => {
       writer.exec('BEGIN IMMEDIATE');
     });
     await expect(forgetting).rejects.toMatchObject({ code: 'UNAVAILABLE' });
-    expect(notified).toEqual([{ owned: [{ userId: '', agentId: '', count: 100 }], embedding: false }]);
+    expect(notified).toEqual([[{ userId: '', agentId: '', count: 100 }]]);
     writer.exec('COMMIT');
     await expectGone(storage, 100);
     writer.close();

@@ -23,7 +23,7 @@ beforeEach(() => {
   connection = new Sqlite(':memory:');
   migrate(connection);
   connection.exec(`
-    INSERT INTO memory VALUES (1, 'a', 'first', 's', '', '', 'x', 'key', 'api', 'episodic', 0.5, 1, 1, 1, NULL, NULL, NULL, NULL, NULL, 1, 1,
+    INSERT INTO memory VALUES (1, 'a', 'first', 's', '', '', 'x', 'key', 'api', 'episodic', 0.5, 1, 1, 1, NULL, NULL, NULL, NULL, NULL, NULL, 1, 1,
       NULL, x'00', '[]', '{}', 0, 'text');
     INSERT INTO consolidation_run (namespace, id, state, started_at, promoted_until) VALUES ('a', 'run', 'completed', 1, 1);
     INSERT INTO consolidation_change VALUES ('a', 1, 1, 'merged', 1, '{"into":1}')`);

@@ -28,9 +28,10 @@ export const MIGRATIONS: readonly string[] = [
     stored_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL,
     expires_at INTEGER,
+    valid_from INTEGER,
+    valid_to INTEGER,
     evicted_at INTEGER,
     supersedes TEXT,
-    superseded_by TEXT,
     merged_into TEXT,
     version INTEGER NOT NULL,
     revision INTEGER NOT NULL,
@@ -63,9 +64,18 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX memory_merged ON memory (namespace, merged_into) WHERE merged_into IS NOT NULL;
   -- Memories with a state other than the default of the in-memory index. Working memories have an index of their own.
   CREATE INDEX memory_unusual ON memory (ordinal)
-    WHERE tier = 'semantic' OR expires_at IS NOT NULL OR superseded_by IS NOT NULL;
+    WHERE tier = 'semantic' OR expires_at IS NOT NULL OR valid_from IS NOT NULL OR valid_to IS NOT NULL;
   CREATE INDEX memory_superseding ON memory (namespace, supersedes) WHERE supersedes IS NOT NULL;
-  CREATE INDEX memory_superseded ON memory (namespace, superseded_by) WHERE superseded_by IS NOT NULL;
+
+  -- Memory successor supersedes memory ordinal: the memory that it names in supersedes, and the memories with the
+  -- same text.
+  CREATE TABLE succession (
+    namespace TEXT NOT NULL,
+    ordinal INTEGER NOT NULL,
+    successor INTEGER NOT NULL,
+    PRIMARY KEY (ordinal, successor)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX succession_by_successor ON succession (successor);
 
   CREATE TABLE memory_history (
     namespace TEXT NOT NULL,
@@ -136,11 +146,22 @@ export const MIGRATIONS: readonly string[] = [
   -- Log of changed entries, states and fields, which updates the in-memory indexes. New memories are not logged, because their
   -- ordinals are higher than all before.
   CREATE TABLE recall_change (seq INTEGER PRIMARY KEY AUTOINCREMENT, ordinal INTEGER NOT NULL) STRICT;
-  CREATE TRIGGER memory_changes_state AFTER UPDATE OF tier, expires_at, superseded_by, updated_at ON memory
-    WHEN new.tier <> old.tier OR new.expires_at IS NOT old.expires_at OR new.superseded_by IS NOT old.superseded_by
-      OR new.updated_at <> old.updated_at
+  -- The times of a successor decide when a memory holds.
+  CREATE TRIGGER memory_changes_state
+    AFTER UPDATE OF tier, expires_at, valid_from, valid_to, created_at, updated_at ON memory
+    WHEN new.tier <> old.tier OR new.expires_at IS NOT old.expires_at OR new.valid_from IS NOT old.valid_from
+      OR new.valid_to IS NOT old.valid_to OR new.created_at <> old.created_at OR new.updated_at <> old.updated_at
   BEGIN
     INSERT INTO recall_change (ordinal) VALUES (new.ordinal);
+    INSERT INTO recall_change (ordinal) SELECT ordinal FROM succession WHERE successor = new.ordinal;
+  END;
+  CREATE TRIGGER succession_begins AFTER INSERT ON succession
+  BEGIN
+    INSERT INTO recall_change (ordinal) VALUES (new.ordinal);
+  END;
+  CREATE TRIGGER succession_ends AFTER DELETE ON succession
+  BEGIN
+    INSERT INTO recall_change (ordinal) VALUES (old.ordinal);
   END;
   -- Keeps about the last 100,000 changes. An index that is further behind is rebuilt.
   CREATE TRIGGER recall_change_ages AFTER INSERT ON recall_change WHEN new.seq % 1024 = 0

@@ -1,5 +1,5 @@
 import { workerData } from 'node:worker_threads';
-import { readVerbs, type Storage } from '@memoryd/core';
+import { type Moment, readVerbs, type Storage } from '@memoryd/core';
 import type {
   RankedSearchRequest,
   RecalledMemory,
@@ -102,13 +102,13 @@ export function checkIndex(): Promise<Attempt<string[]>> {
 export interface ReadRequest {
   namespace: string;
   ordinals: number[];
-  now: number;
+  moment: Moment;
   maxBytes: number;
 }
 
 export function read(request: ReadRequest): Promise<Attempt<{ memories: RecalledMemory[]; truncated: boolean }>> {
-  const { namespace, ordinals, now, maxBytes } = request;
-  return inSnapshot((connection) => readContents(connection, namespace, ordinals, now, maxBytes));
+  const { namespace, ordinals, moment, maxBytes } = request;
+  return inSnapshot((connection) => readContents(connection, namespace, ordinals, moment, maxBytes));
 }
 
 /** Reads that are so short that they do not noticeably delay a search. */

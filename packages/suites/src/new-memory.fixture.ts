@@ -20,6 +20,8 @@ export function newMemory(fields: Partial<NewMemory> & Pick<NewMemory, 'id'>): N
     createdAt,
     storedAt: createdAt,
     expiresAt: null,
+    validFrom: null,
+    validTo: null,
     supersedes: null,
     ...fields,
   };

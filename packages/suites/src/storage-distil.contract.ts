@@ -5,7 +5,7 @@ import { CONSOLIDATION_LEASE } from '@memoryd/core/ports';
 import type { MemoryFilter, Signals } from '@memoryd/search';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { newMemory } from './new-memory.fixture.ts';
-import { MODEL, NOW, nextMemory, nextRunId, oldEnough, type TestedStorage } from './storage.fixture.ts';
+import { LATER, MODEL, NOW, nextMemory, nextRunId, oldEnough, type TestedStorage } from './storage.fixture.ts';
 
 const ALL = { limit: 100, maxBytes: 1e6 };
 const BATCH = { limit: 5, maxChars: 1e4, maxReembeddingChars: 1e4 };
@@ -93,7 +93,7 @@ export function distilStorageContract(tested: TestedStorage): void {
     return ordinal;
   }
 
-  const semantic = (id = 'semantic') => tested.storage.memory('default', id, NOW);
+  const semantic = (id = 'semantic') => tested.storage.memory('default', id, LATER);
 
   async function candidates(promotedUntil = NOW * 2, limit = 100) {
     return tested.storage.distilCandidates({ namespace: 'default', ...oldEnough(promotedUntil), limit });
@@ -319,7 +319,7 @@ export function distilStorageContract(tested: TestedStorage): void {
       const { memories } = await tested.storage.pendingEmbeddings(MODEL, BATCH);
       expect(memories).toEqual([{ ordinal, revision: 1, content: 'both' }]);
       expect(await waiting()).toEqual([]);
-      expect((await tested.storage.memory('default', stored[0]?.id ?? '', NOW))?.derivedFrom).toEqual([]);
+      expect((await tested.storage.memory('default', stored[0]?.id ?? '', LATER))?.derivedFrom).toEqual([]);
     });
 
     it('a semantic memory is not created if a source was changed or forgotten, expires, or already has a semantic memory', async () => {
@@ -473,7 +473,7 @@ export function distilStorageContract(tested: TestedStorage): void {
 
   describe('merging the sources of two semantic memories', () => {
     it('keeps both memories, and the text that a client has written', async () => {
-      const [a, b, c, d] = (await storeAll([...CATS, 'Mimi is a cat.'])) as [
+      const [a, b, c, d] = (await storeAll([...CATS, CATS[0] ?? ''])) as [
         StoredMemory,
         StoredMemory,
         StoredMemory,
@@ -481,34 +481,24 @@ export function distilStorageContract(tested: TestedStorage): void {
       ];
       await distil([a, b], 'one');
       await distil([c, d], 'other', 'other');
-      await tested.storage.forget('default', c.id);
       await tested.storage.update({ namespace: 'default', id: 'other', at: NOW, content: 'mine' });
-      await tested.storage.update({ namespace: 'default', id: d.id, at: NOW, content: a.content });
+      await tested.storage.forget('default', c.id);
       expect(await inRun((run) => tested.storage.mergeDuplicates(run, 10))).toMatchObject({ count: 1 });
       expect(await semantic('other')).toMatchObject({ content: 'mine', derivedFrom: [d.id] });
       expect((await tested.storage.forget('default', a.id)) as object).toMatchObject({
-        alsoForgotten: [d.id, 'other'],
+        alsoForgotten: [d.id, 'one', 'other'],
       });
     });
   });
 
   describe('forgetting a source of a semantic memory', () => {
-    it('keeps the texts of the other sources in the semantic memory', async () => {
+    it('ends the semantic memory, and queues the other sources', async () => {
       const [a, b, c] = (await storeAll(CATS, { tags: ['cat'] })) as [StoredMemory, StoredMemory, StoredMemory];
       const ordinal = await distil([a, b, c], CATS.join('\n'));
-      expect(await tested.storage.forget('default', c.id)).toMatchObject({ alsoForgotten: [], embedding: true });
-      expect(await semantic()).toMatchObject({
-        content: `${CATS[0]}\n${CATS[1]}`,
-        createdAt: b.createdAt,
-        derivedFrom: [a.id, b.id],
-        version: 1,
-      });
-      const signals = await search('mice');
-      expect(signals.documentFrequencies).toEqual([0]);
-      expect(await tested.storage.forget('default', a.id)).toMatchObject({ alsoForgotten: [] });
-      const last = await tested.storage.forget('default', b.id);
-      expect(last).toMatchObject({ ordinals: [b.ordinal, ordinal], alsoForgotten: ['semantic'], embedding: false });
+      const gone = await tested.storage.forget('default', c.id);
+      expect(gone).toMatchObject({ ordinals: [c.ordinal, ordinal], alsoForgotten: ['semantic'] });
       expect(await semantic()).toBeUndefined();
+      expect(await waiting()).toEqual([a.ordinal, b.ordinal]);
     });
 
     it('keeps the text of the semantic memory if a client has written it', async () => {
@@ -519,12 +509,12 @@ export function distilStorageContract(tested: TestedStorage): void {
       expect(await semantic()).toMatchObject({ content: 'Mimi is fine.', derivedFrom: getIds(stored.slice(1)) });
     });
 
-    it('removes the words of the source even if a client has changed the tags of the semantic memory', async () => {
+    it('ends the semantic memory even if a client has changed its tags', async () => {
       const stored = await storeAll(CATS);
       await distil(stored, CATS.join('\n'));
       await tested.storage.update({ namespace: 'default', id: 'semantic', at: NOW, tags: ['mine'] });
       await tested.storage.forget('default', stored[0]?.id ?? '');
-      expect(await semantic()).toMatchObject({ content: CATS.slice(1).join('\n'), tags: ['mine'] });
+      expect(await semantic()).toBeUndefined();
     });
 
     it('removes the words of a former source from earlier texts of the semantic memory', async () => {
@@ -555,10 +545,10 @@ export function distilStorageContract(tested: TestedStorage): void {
       await distil([a, b], 'Mimi sleeps.');
       await distil([c, d], `${CATS[2]}\n${d.content}`, 'other');
       await storeMemory('Mimi is a dog.', 2, { supersedes: d.id, tags: ['cat'] });
-      expect(await tested.storage.forgetMany('default', { tag: 'cat' })).toMatchObject({ count: 6, embedding: true });
+      expect(await tested.storage.forgetMany('default', { tag: 'cat' })).toMatchObject({ count: 6 });
       expect(await semantic()).toBeUndefined();
-      expect(await semantic('other')).toMatchObject({ content: d.content, derivedFrom: [d.id] });
-      expect((await tested.storage.memory('default', d.id, NOW))?.supersededBy).toBeNull();
+      expect(await semantic('other')).toBeUndefined();
+      expect((await tested.storage.memory('default', d.id, LATER))?.supersededBy).toBeNull();
       expect(await tested.storage.integrity()).toEqual([]);
     });
   });
@@ -601,11 +591,11 @@ export function distilStorageContract(tested: TestedStorage): void {
         expect(await tested.storage.correct(run, { corrected: other, by: right })).toBe(false);
         expect(await tested.storage.correct(run, { corrected: right, by: wrong })).toBe(false);
       }, 'correcting');
-      expect((await tested.storage.memory('default', wrong.id, NOW))?.supersededBy).toBe(right.id);
-      expect((await tested.storage.memory('default', right.id, NOW))?.supersedes).toBe(wrong.id);
+      expect((await tested.storage.memory('default', wrong.id, LATER))?.supersededBy).toBe(right.id);
+      expect((await tested.storage.memory('default', right.id, LATER))?.supersedes).toBe(wrong.id);
       await undo('correcting');
-      expect((await tested.storage.memory('default', wrong.id, NOW))?.supersededBy).toBeNull();
-      expect((await tested.storage.memory('default', right.id, NOW))?.supersedes).toBeNull();
+      expect((await tested.storage.memory('default', wrong.id, LATER))?.supersededBy).toBeNull();
+      expect((await tested.storage.memory('default', right.id, LATER))?.supersedes).toBeNull();
     });
   });
 
@@ -628,7 +618,7 @@ export function distilStorageContract(tested: TestedStorage): void {
       expect(await semantic()).toMatchObject({ content: 'old', createdAt: b.createdAt, derivedFrom: [a.id, b.id] });
     });
 
-    it('restores merged sources, so that forgetting one removes its words from the semantic memory', async () => {
+    it('restores merged sources, so that forgetting one ends the semantic memory', async () => {
       const [a, b, c, d] = (await storeAll(['Mimi eats.', 'Mimi runs.', 'Mimi eats.', 'Mimi is old.'])) as [
         StoredMemory,
         StoredMemory,
@@ -644,7 +634,7 @@ export function distilStorageContract(tested: TestedStorage): void {
       await undo('merging');
       expect(await semantic('two')).toMatchObject({ content: 'Mimi eats. Mimi is old.', derivedFrom: [c.id, d.id] });
       await tested.storage.forget('default', c.id);
-      expect(await semantic('two')).toMatchObject({ content: 'Mimi is old.' });
+      expect(await semantic('two')).toBeUndefined();
     });
 
     it('undoing a distillation run does not restore the words of a source that was forgotten after the run', async () => {
@@ -654,7 +644,18 @@ export function distilStorageContract(tested: TestedStorage): void {
       await inRun((run) => tested.storage.refresh(run, change), 'refreshing');
       await tested.storage.forget('default', c.id);
       await undo('refreshing');
-      expect(await semantic()).toMatchObject({ content: `${CATS[0]}\n${CATS[1]}`, derivedFrom: [a.id, b.id] });
+      expect(await semantic()).toBeUndefined();
+    });
+
+    it('undoing a distillation run ends a semantic memory whose earlier text was deleted, and queues its sources', async () => {
+      const [a, b, c] = (await storeAll(CATS)) as [StoredMemory, StoredMemory, StoredMemory];
+      const ordinal = await distil([a, b, c], CATS.join('\n'));
+      const change = { semantic: ordinal, content: 'new', sources: [b, c], at: NOW };
+      await inRun((run) => tested.storage.refresh(run, change), 'refreshing');
+      await tested.storage.forget('default', a.id);
+      await undo('refreshing');
+      expect(await semantic()).toBeUndefined();
+      expect(await waiting()).toEqual([b.ordinal, c.ordinal]);
     });
 
     const writeOwnText = async () => {

@@ -2,7 +2,7 @@ import type { NewMemory } from '@memoryd/core';
 import type { Position } from '@memoryd/core/ports';
 import type { MemoryFilter, OwnedCount } from '@memoryd/search';
 import { describe, expect, it } from 'vitest';
-import { ALL, MODEL, NOW, nextMemory, type TestedStorage, vector, WORKING_MAX } from './storage.fixture.ts';
+import { ALL, LATER, MODEL, NOW, nextMemory, type TestedStorage, vector, WORKING_MAX } from './storage.fixture.ts';
 
 /** Contract tests of the `MemoryStorage` port. */
 export function memoryStorageContract(tested: TestedStorage): void {
@@ -20,7 +20,7 @@ export function memoryStorageContract(tested: TestedStorage): void {
         createdAt: 5,
         expiresAt: NOW * 2,
       });
-      const memory = await tested.storage.memory('default', stored.id, NOW);
+      const memory = await tested.storage.memory('default', stored.id, LATER);
       expect(memory).toMatchObject({
         ordinal: stored.ordinal,
         content: stored.content,
@@ -108,7 +108,7 @@ export function memoryStorageContract(tested: TestedStorage): void {
       ]);
       const { items } = await tested.storage.session('default', 'many', ALL, NOW);
       expect(items.map((item) => item.id)).toEqual([many[0]?.id, many[4]?.id]);
-      expect((await tested.storage.memory('default', before.id, NOW))?.supersededBy).toBe(many[4]?.id);
+      expect((await tested.storage.memory('default', before.id, LATER))?.supersededBy).toBe(many[4]?.id);
       expect(await tested.storage.storeMany([])).toEqual([]);
     });
 
@@ -160,7 +160,7 @@ export function memoryStorageContract(tested: TestedStorage): void {
       await tested.reopen();
       expect(await tested.storage.secret()).toBe(secret);
       expect(getAdmitted(await search('', {}, NOW + 1e6, vector(1)))).toEqual([stored.ordinal]);
-      expect(await tested.storage.memory('default', stored.id, NOW)).toMatchObject({ content: 'survives the night' });
+      expect(await tested.storage.memory('default', stored.id, LATER)).toMatchObject({ content: 'survives the night' });
       expect(await findOrdinals('night')).toEqual([stored.ordinal]);
       expect(await countTiers()).toEqual([1, 0, 0]);
     });
@@ -171,7 +171,7 @@ export function memoryStorageContract(tested: TestedStorage): void {
       const stored = await storeMemory({ content: 'old words', tags: ['a'], importance: 0.1, metadata: { k: 'v' } });
       const at = stored.storedAt + 500;
       await tested.storage.update({ namespace: 'default', id: stored.id, at, importance: 0.9 });
-      expect(await tested.storage.memory('default', stored.id, NOW)).toMatchObject({
+      expect(await tested.storage.memory('default', stored.id, LATER)).toMatchObject({
         content: 'old words',
         tags: ['a'],
         importance: 0.9,
@@ -202,7 +202,7 @@ export function memoryStorageContract(tested: TestedStorage): void {
       await tested.storage.update({ namespace: 'default', id: stored.id, at: NOW, expiresAt: NOW + 10 });
       expect((await tested.storage.memory('default', stored.id, NOW))?.expiresAt).toBe(NOW + 10);
       await tested.storage.update({ namespace: 'default', id: stored.id, at: NOW, expiresAt: null });
-      expect((await tested.storage.memory('default', stored.id, NOW))?.expiresAt).toBeNull();
+      expect((await tested.storage.memory('default', stored.id, LATER))?.expiresAt).toBeNull();
     });
 
     it('changes nothing if another client has changed the memory first, and a forget with the outdated version deletes nothing', async () => {
@@ -211,7 +211,7 @@ export function memoryStorageContract(tested: TestedStorage): void {
       expect(await tested.storage.update({ ...change, content: 'first' })).toMatchObject({ outcome: 'updated' });
       expect(await tested.storage.update({ ...change, content: 'second' })).toEqual({ outcome: 'stale' });
       expect(await tested.storage.forget('default', stored.id, { ifVersions: [1] })).toEqual({ outcome: 'stale' });
-      expect((await tested.storage.memory('default', stored.id, NOW))?.content).toBe('first');
+      expect((await tested.storage.memory('default', stored.id, LATER))?.content).toBe('first');
     });
 
     it('returns unknown for a memory of another namespace and for an expired memory', async () => {
@@ -344,13 +344,12 @@ export function memoryStorageContract(tested: TestedStorage): void {
         ordinals: [stored.ordinal],
         alsoForgotten: [],
         remainingDuplicates: [],
-        embedding: false,
         purged: expect.any(Boolean),
       });
-      expect(await tested.storage.memory('default', stored.id, NOW)).toBeUndefined();
+      expect(await tested.storage.memory('default', stored.id, LATER)).toBeUndefined();
       expect(getAdmitted(await search('unmistakable', {}, NOW, vector(3)))).toEqual([]);
       expect((await tested.storage.session('default', 's', ALL, NOW)).total).toBe(0);
-      expect(await tested.storage.read('default', [stored.ordinal], NOW, 1e6)).toEqual({
+      expect(await tested.storage.read('default', [stored.ordinal], { at: NOW, now: NOW }, 1e6)).toEqual({
         memories: [],
         truncated: false,
       });
@@ -384,32 +383,30 @@ export function memoryStorageContract(tested: TestedStorage): void {
       const selection = { sessionId: 's', tag: 't', source: 'import', createdBefore: NOW + 1 };
       expect(await tested.storage.forgetMany('default', selection)).toEqual({
         count: 2,
-        embedding: false,
         purged: expect.any(Boolean),
       });
       for (const { namespace, id } of spared) expect(await tested.storage.memory(namespace, id, NOW)).toBeDefined();
       expect(await tested.storage.forgetMany('default', selection)).toEqual({
         count: 0,
-        embedding: false,
         purged: expect.any(Boolean),
       });
     });
 
     it('reports each batch of a bulk forget, and no empty batch', async () => {
       for (let i = 0; i < 3; i++) await storeMemory({ sessionId: 'gone' });
-      const batches: { owned: OwnedCount[]; embedding: boolean }[] = [];
+      const batches: OwnedCount[][] = [];
       for (let twice = 0; twice < 2; twice++) {
         await tested.storage.forgetMany('default', { sessionId: 'gone' }, (batch) => batches.push(batch));
       }
-      expect(batches).toEqual([{ owned: [{ userId: '', agentId: '', count: 3 }], embedding: false }]);
+      expect(batches).toEqual([[{ userId: '', agentId: '', count: 3 }]]);
     });
 
     it('removes the link from a superseded memory to its forgotten successor', async () => {
       const old = await storeMemory();
       const newer = await storeMemory({ supersedes: old.id });
-      expect((await tested.storage.memory('default', old.id, NOW))?.supersededBy).toBe(newer.id);
+      expect((await tested.storage.memory('default', old.id, LATER))?.supersededBy).toBe(newer.id);
       await tested.storage.forget('default', newer.id);
-      expect((await tested.storage.memory('default', old.id, NOW))?.supersededBy).toBeNull();
+      expect((await tested.storage.memory('default', old.id, LATER))?.supersededBy).toBeNull();
     });
 
     it('links the successor of a forgotten memory to the memory that the forgotten memory superseded', async () => {
@@ -417,8 +414,8 @@ export function memoryStorageContract(tested: TestedStorage): void {
       const middle = await storeMemory({ supersedes: oldest.id });
       const newest = await storeMemory({ supersedes: middle.id });
       await tested.storage.forget('default', middle.id);
-      expect(await tested.storage.memory('default', oldest.id, NOW)).toMatchObject({ supersededBy: newest.id });
-      expect(await tested.storage.memory('default', newest.id, NOW)).toMatchObject({ supersedes: oldest.id });
+      expect(await tested.storage.memory('default', oldest.id, LATER)).toMatchObject({ supersededBy: newest.id });
+      expect(await tested.storage.memory('default', newest.id, LATER)).toMatchObject({ supersedes: oldest.id });
     });
 
     it('links the successor of a chain of forgotten memories to the memory that the chain superseded', async () => {
@@ -427,15 +424,15 @@ export function memoryStorageContract(tested: TestedStorage): void {
       const second = await storeMemory({ sessionId: 'gone', supersedes: first.id });
       const newest = await storeMemory({ supersedes: second.id });
       await tested.storage.forgetMany('default', { sessionId: 'gone' });
-      expect(await tested.storage.memory('default', oldest.id, NOW)).toMatchObject({ supersededBy: newest.id });
-      expect(await tested.storage.memory('default', newest.id, NOW)).toMatchObject({ supersedes: oldest.id });
+      expect(await tested.storage.memory('default', oldest.id, LATER)).toMatchObject({ supersededBy: newest.id });
+      expect(await tested.storage.memory('default', newest.id, LATER)).toMatchObject({ supersedes: oldest.id });
     });
 
     it('removes the id of a forgotten memory from its successor', async () => {
       const old = await storeMemory();
       const newer = await storeMemory({ supersedes: old.id });
       await tested.storage.forget('default', old.id);
-      expect((await tested.storage.memory('default', newer.id, NOW))?.supersedes).toBeNull();
+      expect((await tested.storage.memory('default', newer.id, LATER))?.supersedes).toBeNull();
     });
   });
 
@@ -516,7 +513,7 @@ export function memoryStorageContract(tested: TestedStorage): void {
       const ordinals = (await tested.storage.memories('default', {}, ALL, NOW + 1e6)).items.map(
         ({ ordinal }) => ordinal,
       );
-      expect((await tested.storage.read('default', ordinals, NOW, 10_000)).truncated).toBe(false);
+      expect((await tested.storage.read('default', ordinals, { at: NOW, now: NOW }, 10_000)).truncated).toBe(false);
     });
 
     it('returns an attachment byte for byte, only in transcripts with attachments, and deletes it with its memory', async () => {
@@ -531,7 +528,7 @@ export function memoryStorageContract(tested: TestedStorage): void {
       const others = [
         ...(await tested.storage.session('default', 's', ALL, NOW)).items,
         ...(await tested.storage.memories('default', {}, ALL, NOW)).items,
-        await tested.storage.memory('default', stored.id, NOW),
+        await tested.storage.memory('default', stored.id, LATER),
       ];
       for (const memory of others) expect(memory).not.toHaveProperty('attachment');
       await tested.storage.forget('default', duplicate.id);

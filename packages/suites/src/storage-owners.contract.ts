@@ -223,7 +223,7 @@ export function ownerStorageContract(tested: TestedStorage): void {
       }
       const before = await getRecords({ userIds: ['ben'] });
       const owned: unknown[] = [];
-      await tested.storage.forgetMany('default', OF_ANN, (batch) => owned.push(...batch.owned));
+      await tested.storage.forgetMany('default', OF_ANN, (batch) => owned.push(...batch));
       expect(owned).toEqual([{ ...ANN, count: 4 }]);
       expect(await getRecords(OF_ANN)).toEqual([]);
       expect(await getRecords()).toEqual(before);

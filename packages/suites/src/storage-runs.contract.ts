@@ -1,7 +1,7 @@
 import type { ConsolidationRun, RunRef, StepResult, UndoOutcome } from '@memoryd/core/ports';
 import { CONSOLIDATION_LEASE } from '@memoryd/core/ports';
 import { describe, expect, it } from 'vitest';
-import { ALL, NOW, nextRunId, oldEnough, type TestedStorage } from './storage.fixture.ts';
+import { ALL, LATER, NOW, nextRunId, oldEnough, type TestedStorage } from './storage.fixture.ts';
 
 /** Contract tests of the `RunStorage` port. */
 export function runStorageContract(tested: TestedStorage): void {
@@ -159,7 +159,7 @@ export function runStorageContract(tested: TestedStorage): void {
         { namespace: 'default', ordinal: duplicate.ordinal, count: 3, at: NOW + 5 },
       ]);
       const read = () =>
-        Promise.all([survivor, duplicate, evicted].map(({ id }) => tested.storage.memory('default', id, NOW)));
+        Promise.all([survivor, duplicate, evicted].map(({ id }) => tested.storage.memory('default', id, LATER)));
       const before = await read();
       await consolidateOnce('a run', NOW + 10);
       expect(await countTiers(NOW)).toEqual([0, 1, 0]);
@@ -182,10 +182,10 @@ export function runStorageContract(tested: TestedStorage): void {
       expect(await tested.storage.evictExcess(run, 'working', [survivor.ordinal], NOW)).toBe(1);
       expect((await tested.storage.endRun(run, NOW)).counts).toMatchObject({ evicted: 1 });
       for (const { id } of [survivor, duplicate])
-        expect(await tested.storage.memory('default', id, NOW)).toBeUndefined();
+        expect(await tested.storage.memory('default', id, LATER)).toBeUndefined();
       await undo(run.id);
-      expect(await tested.storage.memory('default', survivor.id, NOW)).toMatchObject({ mergedInto: null });
-      expect(await tested.storage.memory('default', duplicate.id, NOW)).toMatchObject({ mergedInto: survivor.id });
+      expect(await tested.storage.memory('default', survivor.id, LATER)).toMatchObject({ mergedInto: null });
+      expect(await tested.storage.memory('default', duplicate.id, LATER)).toMatchObject({ mergedInto: survivor.id });
       expect(await findOrdinals('said twice')).toEqual([survivor.ordinal]);
     });
 
@@ -195,11 +195,11 @@ export function runStorageContract(tested: TestedStorage): void {
       await consolidateOnce('a run');
       await tested.storage.recordAccess([{ namespace: 'default', ordinal: survivor.ordinal, count: 1, at: NOW + 7 }]);
       await undo('a run');
-      expect(await tested.storage.memory('default', survivor.id, NOW)).toMatchObject({
+      expect(await tested.storage.memory('default', survivor.id, LATER)).toMatchObject({
         accessCount: 1,
         accessedAt: NOW + 7,
       });
-      expect(await tested.storage.memory('default', duplicate.id, NOW)).toMatchObject({
+      expect(await tested.storage.memory('default', duplicate.id, LATER)).toMatchObject({
         accessCount: 3,
         accessedAt: NOW + 5,
       });
@@ -212,7 +212,7 @@ export function runStorageContract(tested: TestedStorage): void {
       const oldest = await storeMemory({ content: 'x', createdAt: NOW });
       await consolidateOnce('second');
       await consolidateOnce('idle');
-      const getMergedInto = async (id: string) => (await tested.storage.memory('default', id, NOW))?.mergedInto;
+      const getMergedInto = async (id: string) => (await tested.storage.memory('default', id, LATER))?.mergedInto;
       expect([await getMergedInto(older.id), await getMergedInto(duplicate.id)]).toEqual([oldest.id, oldest.id]);
       expect(await beginUndo('first')).toEqual({ outcome: 'newer', id: 'second' });
       expect((await tested.storage.laterRuns('default', first.no, 10)).items).toEqual([
@@ -258,7 +258,7 @@ export function runStorageContract(tested: TestedStorage): void {
         if (since === 'forgotten') await tested.storage.forget('default', older.id);
         else await tested.storage.update({ namespace: 'default', id: older.id, at: NOW, content: 'y' });
         await undo('second');
-        const { mergedInto } = (await tested.storage.memory('default', hidden.id, NOW)) ?? {};
+        const { mergedInto } = (await tested.storage.memory('default', hidden.id, LATER)) ?? {};
         expect(mergedInto).toBe(since === 'forgotten' ? null : older.id);
         expect(await countTiers()).toEqual([1, 1, 0]);
       },
@@ -275,7 +275,7 @@ export function runStorageContract(tested: TestedStorage): void {
       const expiresAt = NOW * 2;
       await tested.storage.update({ namespace: 'default', id: visible.id, at: NOW, content: 'y', expiresAt });
       await undo('a run');
-      const read = ({ id }: { id: string }) => tested.storage.memory('default', id, NOW);
+      const read = ({ id }: { id: string }) => tested.storage.memory('default', id, LATER);
       expect(await read(visible)).toMatchObject({ content: 'y', expiresAt, mergedInto: null });
       expect(await read(hidden)).toMatchObject({ content: 'x', expiresAt, mergedInto: null });
       expect(await read(forgotten)).toBeUndefined();
@@ -293,11 +293,11 @@ export function runStorageContract(tested: TestedStorage): void {
       if (begun.outcome !== 'begun') throw new Error(begun.outcome);
       await tested.storage.update({ namespace: 'default', id: survivor.id, at: NOW, tags: ['mine'] });
       await all(() => tested.storage.undoSome(begun.ref, NOW, 1));
-      expect(await tested.storage.memory('default', survivor.id, NOW)).toMatchObject({
+      expect(await tested.storage.memory('default', survivor.id, LATER)).toMatchObject({
         tags: ['mine'],
         tier: 'working',
       });
-      expect(await tested.storage.memory('default', duplicate.id, NOW)).toMatchObject({
+      expect(await tested.storage.memory('default', duplicate.id, LATER)).toMatchObject({
         tags: ['a'],
         mergedInto: null,
       });
@@ -311,16 +311,7 @@ export function runStorageContract(tested: TestedStorage): void {
       expect(await countTiers()).toEqual([1, 0, 0]);
     });
 
-    it('removes a successor that the visible memory has only because of its duplicate when it is undone', async () => {
-      const [survivor, duplicate] = [await storeMemory({ content: 'x' }), await storeMemory({ content: 'x' })];
-      await consolidateOnce('a run');
-      const correction = await storeMemory({ content: 'y', supersedes: duplicate.id });
-      await undo('a run');
-      expect((await tested.storage.memory('default', survivor.id, NOW))?.supersededBy).toBeNull();
-      expect((await tested.storage.memory('default', duplicate.id, NOW))?.supersededBy).toBe(correction.id);
-    });
-
-    it('moves the successor of a duplicate back to the previously visible memory when the run is undone', async () => {
+    it('leaves all memories with a corrected text superseded when it is undone', async () => {
       const later = [
         await storeMemory({ content: 'x', createdAt: NOW + 5 }),
         await storeMemory({ content: 'x', createdAt: NOW + 6 }),
@@ -332,12 +323,12 @@ export function runStorageContract(tested: TestedStorage): void {
       const corrected = async () =>
         Promise.all(
           [oldest, ...later].map(
-            async ({ id }) => (await tested.storage.memory('default', id, NOW))?.supersededBy ?? null,
+            async ({ id }) => (await tested.storage.memory('default', id, LATER))?.supersededBy ?? null,
           ),
         );
-      expect(await corrected()).toEqual([correction.id, null, correction.id]);
+      expect(await corrected()).toEqual([correction.id, correction.id, correction.id]);
       await undo('a run');
-      expect(await corrected()).toEqual([null, correction.id, correction.id]);
+      expect(await corrected()).toEqual([correction.id, correction.id, correction.id]);
     });
 
     it('a consolidation run cannot be undone if it is unknown, not completed, already undone or too old', async () => {

@@ -1,7 +1,7 @@
 import type { MemoryFilter } from '@memoryd/search';
 import { english, NO_ROW, NO_SESSION, rankOrdinals } from '@memoryd/search';
 import { describe, expect, it } from 'vitest';
-import { MODEL, NOW, RED_HERON, type TestedStorage, vector } from './storage.fixture.ts';
+import { LATER, MODEL, NOW, RED_HERON, type TestedStorage, vector } from './storage.fixture.ts';
 
 /** Contract tests of the `SearchStorage` port. */
 export function searchStorageContract(tested: TestedStorage): void {
@@ -161,10 +161,18 @@ export function searchStorageContract(tested: TestedStorage): void {
     });
 
     it('search does not return an expired successor, whether evicted or not', async () => {
-      const old = await storeMemory({ content: 'the office is in Berlin' });
-      const newer = await storeMemory({ content: 'the office is in Hamburg', supersedes: old.id, expiresAt: NOW });
+      const createdAt = NOW - 10;
+      const old = await storeMemory({ content: 'the office is in Berlin', createdAt });
+      const newer = await storeMemory({
+        content: 'the office is in Hamburg',
+        supersedes: old.id,
+        createdAt,
+        expiresAt: NOW,
+      });
       const supersededBy = async (now: number) =>
-        (await tested.storage.read('default', [old.ordinal], now, 1e6)).memories.map((memory) => memory.supersededBy);
+        (await tested.storage.read('default', [old.ordinal], { at: now, now }, 1e6)).memories.map(
+          (memory) => memory.supersededBy,
+        );
       expect(await supersededBy(NOW - 1)).toEqual([newer.id]);
       for (let times = 0; times < 2; times++) {
         expect(await findOrdinals('Berlin', {}, NOW)).toEqual([old.ordinal]);
@@ -435,21 +443,26 @@ export function searchStorageContract(tested: TestedStorage): void {
       const [first, duplicate] = [await storeMemory({ content: 'x' }), await storeMemory({ content: 'x' })];
       await mergeDuplicates(10);
       const ordinals = [expired.ordinal, first.ordinal, duplicate.ordinal];
-      expect((await tested.storage.read('default', ordinals, NOW, 1e6)).memories.map((m) => m.ordinal)).toEqual([
-        first.ordinal,
-      ]);
+      expect(
+        (await tested.storage.read('default', ordinals, { at: NOW, now: NOW }, 1e6)).memories.map((m) => m.ordinal),
+      ).toEqual([first.ordinal]);
     });
 
     it('returns memories in the order of the ordinals, up to the maximum size of the result', async () => {
       const a = await storeMemory({ content: 'a'.repeat(1000) });
       const b = await storeMemory({ content: 'b'.repeat(1000) });
-      const both = await tested.storage.read('default', [b.ordinal, 999_999, a.ordinal], NOW, 100_000);
+      const both = await tested.storage.read(
+        'default',
+        [b.ordinal, 999_999, a.ordinal],
+        { at: NOW, now: NOW },
+        100_000,
+      );
       expect(both.memories.map((memory) => memory.ordinal)).toEqual([b.ordinal, a.ordinal]);
       expect(both.truncated).toBe(false);
-      const one = await tested.storage.read('default', [b.ordinal, a.ordinal], NOW, 2500);
+      const one = await tested.storage.read('default', [b.ordinal, a.ordinal], { at: NOW, now: NOW }, 2500);
       expect(one.memories.map((memory) => memory.ordinal)).toEqual([b.ordinal]);
       expect(one.truncated).toBe(true);
-      expect((await tested.storage.read('other', [a.ordinal], NOW, 100_000)).memories).toEqual([]);
+      expect((await tested.storage.read('other', [a.ordinal], { at: NOW, now: NOW }, 100_000)).memories).toEqual([]);
     });
   });
 
@@ -483,7 +496,7 @@ export function searchStorageContract(tested: TestedStorage): void {
         { namespace: 'default', ordinal: stored.ordinal, count: 1, at: NOW + 7 },
         { namespace: 'default', ordinal: 999_999, count: 1, at: NOW },
       ]);
-      expect(await tested.storage.memory('default', stored.id, NOW)).toMatchObject({
+      expect(await tested.storage.memory('default', stored.id, LATER)).toMatchObject({
         accessCount: 3,
         accessedAt: NOW + 7,
         version: 1,
@@ -502,7 +515,7 @@ export function searchStorageContract(tested: TestedStorage): void {
         ...elsewhere,
         { namespace: 'default', ordinal: stored.ordinal, count: 2, at: NOW },
       ]);
-      expect(await tested.storage.memory('default', stored.id, NOW)).toMatchObject({ accessCount: 2 });
+      expect(await tested.storage.memory('default', stored.id, LATER)).toMatchObject({ accessCount: 2 });
     });
   });
 }

@@ -13,6 +13,7 @@ import { namespaceStorageContract } from './storage-namespaces.contract.ts';
 import { ownerStorageContract } from './storage-owners.contract.ts';
 import { runStorageContract } from './storage-runs.contract.ts';
 import { searchStorageContract } from './storage-search.contract.ts';
+import { validityStorageContract } from './storage-validity.contract.ts';
 import { vectorStorageContract } from './storage-vectors.contract.ts';
 import { skipUnmet, type Unmet } from './unmet.fixture.ts';
 
@@ -30,6 +31,7 @@ export function storageContract(open: OpenStorage, unmet: Unmet = {}): void {
   describe('lists of sessions and users', () => listStorageContract(tested));
   describe('filters', () => filterStorageContract(tested));
   describe('search storage', () => searchStorageContract(tested));
+  describe('validity', () => validityStorageContract(tested));
   describe('vector storage', () => vectorStorageContract(tested));
   describe('consolidation storage', () => consolidationStorageContract(tested));
   describe('distillation storage', () => distilStorageContract(tested));

@@ -47,6 +47,8 @@ export async function openForTest(
 export const WORKING_MAX = 40;
 
 export const NOW = Date.UTC(2026, 0, 1);
+/** A time after all memories of `nextMemory`. */
+export const LATER = NOW + 1e6;
 export const MODEL = 'test-model';
 export const ALL: PageRequest<never> = { limit: 1000, maxBytes: 1_000_000 };
 export const BATCH = { limit: 10, maxChars: 10_000, maxReembeddingChars: 10_000 };
@@ -189,16 +191,11 @@ export class TestedStorage {
     return { ...memory, ordinal: stored.ordinal };
   };
 
-  readonly findOrdinals = async (text: string, filter: MemoryFilter = {}, now = NOW + 1e6): Promise<number[]> => {
+  readonly findOrdinals = async (text: string, filter: MemoryFilter = {}, now = LATER): Promise<number[]> => {
     return this.getAdmitted(await this.search(text, filter, now));
   };
 
-  readonly search = (
-    text: string,
-    filter: MemoryFilter = {},
-    now = NOW + 1e6,
-    values?: Float32Array,
-  ): Promise<Signals> => {
+  readonly search = (text: string, filter: MemoryFilter = {}, now = LATER, values?: Float32Array): Promise<Signals> => {
     return this.storage.search({
       namespace: 'default',
       text,
@@ -224,7 +221,7 @@ export class TestedStorage {
     return this.storage.putVectors(MODEL, [{ ordinal: memory.ordinal, revision: 1, vectors: axes.map(vector) }]);
   };
 
-  readonly countTiers = async (now = NOW + 1e6): Promise<number[]> => {
+  readonly countTiers = async (now = LATER): Promise<number[]> => {
     const { working_count, episodic_count, semantic_count } = await this.storage.stats('default', now);
     return [working_count, episodic_count, semantic_count];
   };

@@ -6,6 +6,7 @@ export {
   formatListing,
   formatResults,
   formatTime,
+  getOutdatedFacts,
   toLine,
   type View,
 } from './listing.ts';

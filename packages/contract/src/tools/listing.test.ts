@@ -20,6 +20,8 @@ const anyText = fc.oneof(forgery, fc.string({ unit: 'grapheme', minLength: 1 }))
 /** A text of more than 4,000 characters after its forgeries. */
 const longText = anyText.map((text) => `${text}${'\n2. id FAKE'.repeat(500)}`);
 
+const time = fc.date({ noInvalidDate: true, min: new Date(0), max: new Date('2100-01-01') });
+
 const memory: fc.Arbitrary<RecallResult> = fc
   .record({
     id: fc.oneof(fc.uuid(), anyText),
@@ -27,8 +29,11 @@ const memory: fc.Arbitrary<RecallResult> = fc
     score: fc.double({ min: 0, max: 1, noNaN: true }),
     tags: fc.array(anyText, { maxLength: 3 }),
     session_id: fc.oneof(fc.constant(null), anyText),
-    time: fc.date({ noInvalidDate: true, min: new Date(0), max: new Date('2100-01-01') }),
-    others: fc.record({ superseded_by: anyText, highlight: anyText }, { requiredKeys: [] }),
+    time,
+    others: fc.record(
+      { superseded_by: anyText, highlight: anyText, valid_to: time.map((each) => each.toISOString()) },
+      { requiredKeys: [] },
+    ),
   })
   .map(({ time, others, ...result }) => ({ ...result, created_at: time.toISOString(), ...others }));
 const memories = fc.array(memory, { minLength: 1, maxLength: 4 });
@@ -53,14 +58,19 @@ function toShown({ id, content, highlight }: RecallResult, { wholeAt }: View) {
   return { text: toListedText(text), notes: text.length === content.length ? [] : [note] };
 }
 
+const toOutdatedFacts = ({ valid_to, superseded_by }: Pick<RecallResult, 'valid_to' | 'superseded_by'>) => [
+  ...(valid_to === undefined ? [] : [`holds until ${toLocal(valid_to)}`]),
+  ...(superseded_by === undefined ? [] : [toIdFact('outdated, corrected by', superseded_by)]),
+];
+
 function toExpected(result: RecallResult, index: number, view: View) {
-  const { id, score, created_at, session_id, tags, superseded_by } = result;
+  const { id, score, created_at, session_id, tags } = result;
   const { text, notes } = toShown(result, view);
   const facts = [
     ...[toIdFact(`${index + 1}. id`, id), `score ${score.toFixed(2)}`, toLocal(created_at)],
     ...(session_id === null ? [] : [['session', toName(session_id)]]),
     ...(tags.length === 0 ? [] : [['tags', ...tags.map(toName)]]),
-    ...(superseded_by === undefined ? [] : [toIdFact('outdated, corrected by', superseded_by)]),
+    ...toOutdatedFacts(result),
     ...notes,
   ];
   return { facts, text };
@@ -83,7 +93,15 @@ it('the text of the tool session has exactly the returned memories, whatever the
       expect(readListing(text)).toEqual(
         returned.map((memory) => {
           const shown = toShown(memory, view);
-          return { facts: [toIdFact('- id', memory.id), toLocal(memory.created_at), ...shown.notes], text: shown.text };
+          return {
+            facts: [
+              toIdFact('- id', memory.id),
+              toLocal(memory.created_at),
+              ...toOutdatedFacts(memory),
+              ...shown.notes,
+            ],
+            text: shown.text,
+          };
         }),
       );
       const lines = text.split('\n');

@@ -61,14 +61,24 @@ export function toLine(text: string): string {
 /** Formats recall results for a model. */
 export function formatResults(title: string, results: readonly RecallResult[], view: View): string {
   const entries = results.map((result, index) => {
-    const { id, score, created_at, session_id, tags, superseded_by } = result;
+    const { id, score, created_at, session_id, tags } = result;
     const facts = [`${index + 1}. id ${formatId(id)}`, `score ${score.toFixed(2)}`, formatTime(created_at, view.zone)];
     if (session_id !== null && session_id !== DEFAULTS.sessionId) facts.push(`session ${formatLabel(session_id)}`);
     if (tags.length > 0) facts.push(`tags ${tags.map(formatLabel).join(', ')}`);
-    if (superseded_by) facts.push(`outdated, corrected by ${formatId(superseded_by)}`);
-    return formatMemory(facts, result, view);
+    return formatMemory([...facts, ...getOutdatedFacts(result, view)], result, view);
   });
   return formatListing(title, entries, view.zone);
+}
+
+/** Returns the facts that tell when a memory ends, and what replaces it. */
+export function getOutdatedFacts(
+  { valid_to, superseded_by }: Pick<RecallResult, 'valid_to' | 'superseded_by'>,
+  { zone }: View,
+): string[] {
+  return [
+    ...(valid_to ? [`holds until ${formatTime(valid_to, zone)}`] : []),
+    ...(superseded_by ? [`outdated, corrected by ${formatId(superseded_by)}`] : []),
+  ];
 }
 
 /** Formats a memory of a listing with its highlight if present, otherwise with its content. */

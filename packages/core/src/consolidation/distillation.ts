@@ -162,9 +162,10 @@ export class Distillation {
       await this.#parts.storage.dropCandidates(run, found.candidates);
       return false;
     }
+    // The text is of sources that no longer all hold. The next run distils those that do.
+    if (await this.#supersede(run, group, distilled)) return false;
     if (!(await this.#store(run, found, group, distilled))) return false;
     this.#count(distilled);
-    await this.#supersede(run, group, distilled);
     // Candidates that did not become sources are dropped too.
     await this.#parts.storage.dropCandidates(run, found.candidates);
     return true;
@@ -189,12 +190,16 @@ export class Distillation {
     return isStored;
   }
 
-  async #supersede(run: RunRef, { sources }: ReadGroup, { corrections = [] }: Distilled): Promise<void> {
+  /** Marks the corrected sources of a group as superseded. Returns true if there are any. */
+  async #supersede(run: RunRef, { sources }: ReadGroup, { corrections = [] }: Distilled): Promise<boolean> {
     const byId = new Map(sources.map((source) => [source.id, source]));
+    let isCorrected = false;
     for (const { corrected, by } of corrections) {
       const [superseded, newer] = [byId.get(corrected), byId.get(by)];
-      if (superseded && newer) await this.#parts.storage.correct(run, { corrected: superseded, by: newer });
+      if (!superseded || !newer) continue;
+      isCorrected = (await this.#parts.storage.correct(run, { corrected: superseded, by: newer })) || isCorrected;
     }
+    return isCorrected;
   }
 }
 

@@ -161,7 +161,8 @@ export class SelfCheck {
   async #hasValidSuccessor(memory: StoredMemory, ordinals: number[]): Promise<boolean> {
     const { namespace, now } = this.#due;
     const { storage, clock } = this.#parts;
-    const { memories } = await storage.read(namespace, ordinals, clock.now(), MAX_BYTES);
+    const present = clock.now();
+    const { memories } = await storage.read(namespace, ordinals, { at: present, now: present }, MAX_BYTES);
     return memories.some((before) => before.updatedAt >= now || toQuery(before) === toQuery(memory));
   }
 

@@ -1,4 +1,5 @@
 import { LIMITS } from '@memoryd/contract';
+import { compareForEviction } from '../eviction-order.ts';
 import type { Storage } from '../ports/storage.ts';
 import type { ConsolidationRun, Preview, RunRef, StepResult } from '../ports/storage-consolidation.ts';
 
@@ -80,8 +81,8 @@ const TIERS = ['episodic', 'semantic'] as const;
 const RANKING_SIZE = 5000;
 
 /**
- * Evicts the memories with the lowest retention from each tier that exceeds its maximum. Sources of semantic memories
- * and superseded memories are ranked like all other memories. No memory is evicted for its age alone.
+ * Evicts memories from each tier that exceeds its maximum: first those that no longer hold, then those with the lowest
+ * retention, and a correction never before what it corrects. No memory is evicted for its age alone.
  */
 export const excess: Step = async (storage, { ref, maxima, now }) => {
   const result: StepResult = { count: 0, more: false };
@@ -128,7 +129,7 @@ export async function planExcess(
       least.push(...(await storage.leastRetained(namespace, 'working', limit + mergedIds.size, now)));
     }
     const remaining = least.filter(({ id }) => !mergedIds.has(id));
-    remaining.sort((a, b) => a.retention - b.retention || a.ordinal - b.ordinal);
+    remaining.sort(compareForEviction);
     plan.total += over;
     plan.items.push(...remaining.slice(0, limit).map(({ id }) => ({ id, reason: 'maximum' as const })));
   }

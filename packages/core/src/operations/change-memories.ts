@@ -19,7 +19,7 @@ import { toMs, toMsOrNull } from '../time.ts';
 import type { Core } from './core.ts';
 import { assertMemoryId, memoryNotFound } from './read-memories.ts';
 import { acceptRequest } from './redact.ts';
-import { quotaExceeded } from './store-memories.ts';
+import { invalidPeriod, quotaExceeded } from './store-memories.ts';
 
 const checkUpdate = createCheck(UpdateRequest, 'body');
 const checkForgetMany = createCheck(ForgetManyRequest, 'query');
@@ -38,7 +38,7 @@ export async function update(
   const { ifVersions } = condition;
   const of = toConditionOwner(condition);
   assertMemoryId(memoryId);
-  const { expires_at: expiresAt, tags, ...rest } = accepted;
+  const { expires_at: expiresAt, valid_from: validFrom, valid_to: validTo, tags, ...rest } = accepted;
   const updated = await core.storage.update({
     namespace,
     id: memoryId,
@@ -48,17 +48,20 @@ export async function update(
     ...rest,
     ...(tags && { tags: [...new Set(tags)] }),
     ...(expiresAt !== undefined && { expiresAt: toMsOrNull(expiresAt, 'expires_at') }),
+    ...(validFrom !== undefined && { validFrom: toMsOrNull(validFrom, 'valid_from') }),
+    ...(validTo !== undefined && { validTo: toMsOrNull(validTo, 'valid_to') }),
   });
   switch (updated.outcome) {
     case 'updated':
       core.events.publishMemories(namespace, 'updated', [{ id: memoryId, ...updated.owner }]);
       if (updated.embedding) await core.embedding?.changed(updated.ordinal);
-      else if (updated.othersEmbedding) core.embedding?.look();
       return { id: memoryId, status: 'updated', ...(redacted && { redacted }) };
     case 'over-quota':
       throw quotaExceeded(updated);
     case 'unknown':
       throw memoryNotFound();
+    case 'no-period':
+      throw invalidPeriod();
     case 'stale':
       throw versionConflict();
   }
@@ -96,10 +99,9 @@ export async function forget(
   const forgotten = await core.storage.forget(namespace, memoryId, { ...(ifVersions && { ifVersions }), of });
   if (forgotten.outcome === 'unknown') throw memoryNotFound();
   if (forgotten.outcome === 'stale') throw versionConflict();
-  const { alsoForgotten, remainingDuplicates, embedding, purged } = forgotten;
+  const { alsoForgotten, remainingDuplicates, purged } = forgotten;
   const deleted = [memoryId, ...alsoForgotten].map((id) => ({ id, ...forgotten.owner }));
   core.events.publishMemories(namespace, 'forgotten', deleted);
-  if (embedding) core.embedding?.look();
   const also = alsoForgotten.length > 0 && { also_forgotten: alsoForgotten };
   const remaining = remainingDuplicates.length > 0 && { remaining_duplicates: remainingDuplicates };
   return { status: 'forgotten', id: memoryId, ...also, ...remaining, ...purge(purged) };
@@ -131,18 +133,14 @@ export async function forgetMany(
     ...toCondition(request),
     ...(request.before !== undefined && { createdBefore: toMs(request.before, 'before') }),
   };
-  const deleted = { count: 0, owned: [] as OwnedCount[], embedding: false };
+  const deleted: OwnedCount[] = [];
   try {
-    const { purged } = await core.storage.forgetMany(namespace, selection, (some) => {
-      deleted.owned.push(...some.owned);
-      deleted.count += some.owned.reduce((sum, { count }) => sum + count, 0);
-      deleted.embedding ||= some.embedding;
-    });
-    return { status: 'forgotten', forgotten_count: deleted.count, ...purge(purged) };
+    const { purged } = await core.storage.forgetMany(namespace, selection, (owned) => deleted.push(...owned));
+    const forgotten_count = deleted.reduce((sum, { count }) => sum + count, 0);
+    return { status: 'forgotten', forgotten_count, ...purge(purged) };
   } finally {
     // Also runs after a failure, since the batches before the failure have been deleted.
-    core.events.publishCounts(namespace, 'forgotten', deleted.owned);
-    if (deleted.embedding) core.embedding?.look();
+    core.events.publishCounts(namespace, 'forgotten', deleted);
   }
 }
 

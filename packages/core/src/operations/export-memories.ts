@@ -8,9 +8,9 @@ import {
   LIMITS,
   MemoryError,
 } from '@memoryd/contract';
-import type { ExportRecord, MemoryRecord } from '../ports/storage-export.ts';
+import type { ExportFilter, ExportRecord, MemoryRecord } from '../ports/storage-export.ts';
 import { createTextsTooLongError } from '../record-size.ts';
-import { toCondition, toExternalId, toOwner, toOwnerFilter } from '../request-filter.ts';
+import { toCondition, toExternalId, toOwner, toOwnerFilter, toValidityFilter } from '../request-filter.ts';
 import { toTimestamp, toTimestampOrNull } from '../time.ts';
 import type { Core } from './core.ts';
 
@@ -21,13 +21,26 @@ const MAX_BYTES_PER_UNIT = 3;
 
 /** See `MemoryApi.exportMemories`. */
 export async function* exportMemories(
-  { storage }: Pick<Core, 'storage'>,
+  { storage, clock }: Pick<Core, 'storage' | 'clock'>,
   namespace: string,
   request: ExportRequest = {},
   signal?: AbortSignal,
 ): AsyncIterable<string> {
   assertValid(check, request);
-  const copy = await storage.exportRecords(namespace, { ...toOwnerFilter(request), ...toCondition(request) }, signal);
+  const now = clock.now();
+  const { holding, at = now } = toValidityFilter(request);
+  const filter = { ...toOwnerFilter(request), ...toCondition(request), ...(holding && { holdingAt: { at, now } }) };
+  yield* exportLines(storage, namespace, filter, signal);
+}
+
+/** Exports the memories of a namespace that a filter selects. Yields lines. */
+export async function* exportLines(
+  storage: Core['storage'],
+  namespace: string,
+  filter?: ExportFilter,
+  signal?: AbortSignal,
+): AsyncIterable<string> {
+  const copy = await storage.exportRecords(namespace, filter, signal);
   try {
     yield JSON.stringify({ format: 'memoryd', version: 1, lines: copy.count } satisfies ExportHeader);
     for await (const record of copy.records) {
@@ -70,6 +83,8 @@ function toExported(record: MemoryRecord): ExportedMemory {
     stored_at: toTimestamp(record.storedAt),
     updated_at: toTimestamp(record.updatedAt),
     expires_at: toTimestampOrNull(record.expiresAt),
+    valid_from: toTimestampOrNull(record.validFrom),
+    valid_to: toTimestampOrNull(record.validTo),
     evicted_at: toTimestampOrNull(record.evictedAt),
     supersedes: record.supersedes,
     superseded_by: record.supersededBy,

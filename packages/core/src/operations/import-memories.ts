@@ -24,6 +24,7 @@ import type {
 import { CHUNK_CHARS, CHUNK_MEMORIES, countChars } from '../record-size.ts';
 import { assertOwnerGiven } from '../request-filter.ts';
 import { toMs, toMsOrNull } from '../time.ts';
+import { isPeriod } from '../validity.ts';
 import type { Core } from './core.ts';
 import { acceptRequest, type Redacted } from './redact.ts';
 import { quotaExceeded } from './store-memories.ts';
@@ -293,7 +294,7 @@ function withoutSecrets(redactor: Core['redactor'], exported: ExportedMemory): R
  */
 function toKeptMemory(exported: ExportedMemory): MemoryRecord {
   assertCoherent(exported);
-  return {
+  const memory = {
     id: exported.id,
     content: exported.content,
     tags: [...new Set(exported.tags)],
@@ -310,6 +311,8 @@ function toKeptMemory(exported: ExportedMemory): MemoryRecord {
     storedAt: toMs(exported.stored_at, 'stored_at'),
     updatedAt: toMs(exported.updated_at, 'updated_at'),
     expiresAt: toMsOrNull(exported.expires_at, 'expires_at'),
+    validFrom: toMsOrNull(exported.valid_from, 'valid_from'),
+    validTo: toMsOrNull(exported.valid_to, 'valid_to'),
     evictedAt: toMsOrNull(exported.evicted_at, 'evicted_at'),
     supersedes: exported.supersedes,
     supersededBy: exported.superseded_by,
@@ -328,6 +331,8 @@ function toKeptMemory(exported: ExportedMemory): MemoryRecord {
     })),
     awaits: exported.awaits,
   };
+  if (!isPeriod(memory)) throw invalidField('valid_to', 'must be later than valid_from, or created_at without it');
+  return memory;
 }
 
 /** Throws INVALID_REQUEST if fields of the memory contradict each other. The schema cannot express these rules. */

@@ -19,7 +19,15 @@ import {
 import { getRetention } from '@memoryd/search';
 import { numberCursors, pageEnd, pageRequest, positionCursors, sessionPlaceCursors, textCursors } from '../cursor.ts';
 import type { MemoryText, StoredMemory } from '../ports/storage-memories.ts';
-import { toCondition, toExternalId, toMemoryFilter, toOwner, toOwnerFilter } from '../request-filter.ts';
+import {
+  toCondition,
+  toExternalId,
+  toMemoryFilter,
+  toOutdated,
+  toOwner,
+  toOwnerFilter,
+  toValidityFilter,
+} from '../request-filter.ts';
 import { toMs, toTimestamp, toTimestampOrNull } from '../time.ts';
 import type { Core } from './core.ts';
 
@@ -56,7 +64,11 @@ export async function memory(
 export async function memories(core: Core, namespace: string, request: MemoriesRequest): Promise<MemoriesResponse> {
   assertValid(checkMemories, request);
   const now = core.clock.now();
-  const filter = { ...toMemoryFilter(request), ...(request.id !== undefined && { idPart: request.id }) };
+  const filter = {
+    ...toMemoryFilter(request),
+    ...toValidityFilter(request),
+    ...(request.id !== undefined && { idPart: request.id }),
+  };
   const selection = { namespace, filters: filter };
   const paging = pageRequest(core, request, memoryCursors, selection);
   const moments = request.growth_at?.map((time) => toMs(time, 'growth_at', 'last'));
@@ -74,15 +86,16 @@ export async function session(core: Core, namespace: string, request: SessionReq
   assertValid(checkSession, request);
   const { session_id, attachments = false } = request;
   const of = toOwnerFilter(request);
-  const condition = toCondition(request);
-  const selection = { namespace, filters: { ...of, sessionId: session_id, ...condition } };
+  const filter = { ...toCondition(request), ...toValidityFilter(request) };
+  const selection = { namespace, filters: { ...of, sessionId: session_id, ...filter } };
   const paging = pageRequest(core, request, sessionCursors, selection);
   const page = await core.storage.session(namespace, session_id, paging, core.clock.now(), of, {
     attachments,
-    ...condition,
+    ...filter,
   });
   const memories = page.items.map(({ id, content, tags, importance, createdAt, attachment, mergedInto, ...rest }) => {
     const optional = {
+      ...toOutdated(rest),
       ...(attachment !== undefined && { attachment }),
       ...(mergedInto !== null && { merged_into: mergedInto }),
     };
@@ -103,7 +116,7 @@ export async function session(core: Core, namespace: string, request: SessionReq
 /** See `MemoryApi.sessions`. */
 export async function sessions(core: Core, namespace: string, request: SessionsRequest): Promise<SessionsResponse> {
   assertValid(checkSessions, request);
-  const filter = toMemoryFilter(request);
+  const filter = { ...toMemoryFilter(request), ...toValidityFilter(request) };
   const selection = { namespace, filters: filter };
   const paging = pageRequest(core, request, sessionsCursors, selection);
   const page = await core.storage.sessions(namespace, filter, paging, core.clock.now());
@@ -184,6 +197,8 @@ function toMemory(stored: StoredMemory, now: number): Memory {
     created_at: toTimestamp(stored.createdAt),
     updated_at: toTimestamp(stored.updatedAt),
     expires_at: toTimestampOrNull(stored.expiresAt),
+    valid_from: toTimestampOrNull(stored.validFrom),
+    valid_to: toTimestampOrNull(stored.validTo),
     supersedes: stored.supersedes,
     superseded_by: stored.supersededBy,
     merged_into: stored.mergedInto,

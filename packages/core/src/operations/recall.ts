@@ -12,7 +12,7 @@ import {
 import type { OwnerFilter, QueryContext, Ranked, SearchResult } from '@memoryd/search';
 import { findTimeZone, WEIGHTS, wordMatcher } from '@memoryd/search';
 import { findResults, Stages } from '../find.ts';
-import { toExternalId, toMemoryFilter, toOwner } from '../request-filter.ts';
+import { toExternalId, toMemoryFilter, toOutdated, toOwner, toValidityFilter } from '../request-filter.ts';
 import { toMs, toTimestamp } from '../time.ts';
 import type { Core } from './core.ts';
 import { createHighlighter } from './highlight.ts';
@@ -34,14 +34,19 @@ export async function recall(
   // The query is redacted like the stored texts, because the query is logged and may be sent to a remote model.
   const query = core.redactor?.redact(trimmed).text ?? trimmed;
   const stages = new Stages();
+  const asked = toAsked(core, request);
   const findRequest = {
     namespace,
     query,
-    filter: { ...toMemoryFilter(request), ...(request.superseded === false && { superseded: false as const }) },
+    filter: {
+      ...toMemoryFilter(request),
+      ...(request.superseded === false && { superseded: false as const, at: asked.now }),
+      ...toValidityFilter(request, asked.now),
+    },
     limit: request.top_k ?? DEFAULTS.topK,
     minScore: getMinScore(request),
     explain: request.explain,
-    asked: toAsked(core, request),
+    asked,
   };
   const recalled = { ...(await findResults(core, findRequest, core.maxAnswerBytes, stages)), stages };
   const { results: found, truncated, reranked } = recalled;
@@ -85,7 +90,7 @@ function toResult({ memory, score, ranked }: SearchResult, getExplanation: Expla
     ...toOwner(memory),
     ...toExternalId(memory),
     created_at: toTimestamp(memory.createdAt),
-    ...(memory.supersededBy !== null && { superseded_by: memory.supersededBy }),
+    ...toOutdated(memory),
     ...(ranked && getExplanation && { explanation: getExplanation(memory.content, ranked) }),
   };
 }

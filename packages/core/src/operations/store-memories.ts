@@ -22,6 +22,7 @@ import type { OverQuota } from '../ports/storage-namespaces.ts';
 import { CHUNK_CHARS, CHUNK_MEMORIES } from '../record-size.ts';
 import { assertOwnerGiven } from '../request-filter.ts';
 import { toMs, toMsOrNull } from '../time.ts';
+import { isPeriod } from '../validity.ts';
 import type { Core } from './core.ts';
 import { acceptRequest, type Redacted } from './redact.ts';
 
@@ -53,6 +54,12 @@ function acceptStore({ redactor }: Core, check: Check, request: StoreRequest): R
 
 /** Returns the memory for a valid request. Throws INVALID_REQUEST for times outside the supported years. */
 function toNewMemory(core: Core, namespace: string, request: StoreFields, arrivedAt: number): NewMemory {
+  const createdAt = request.created_at === undefined ? arrivedAt : toMs(request.created_at, 'created_at');
+  const validity = {
+    validFrom: toMsOrNull(request.valid_from, 'valid_from'),
+    validTo: toMsOrNull(request.valid_to, 'valid_to'),
+  };
+  if (!isPeriod({ createdAt, ...validity })) throw invalidPeriod();
   return {
     namespace,
     id: core.ids.next(),
@@ -67,9 +74,10 @@ function toNewMemory(core: Core, namespace: string, request: StoreFields, arrive
     ...(request.attachment !== undefined && { attachment: request.attachment }),
     externalId: request.external_id ?? null,
     ...(request.external_id !== undefined && { given: getGiven(request) }),
-    createdAt: request.created_at === undefined ? arrivedAt : toMs(request.created_at, 'created_at'),
+    createdAt,
     storedAt: arrivedAt,
     expiresAt: toMsOrNull(request.expires_at, 'expires_at'),
+    ...validity,
     supersedes: request.supersedes ?? null,
   };
 }
@@ -85,6 +93,8 @@ const GIVEN_FIELDS = {
   attachment: 'attachment',
   createdAt: 'created_at',
   expiresAt: 'expires_at',
+  validFrom: 'valid_from',
+  validTo: 'valid_to',
   supersedes: 'supersedes',
 } as const satisfies Record<keyof ChangedFields, keyof StoreFields>;
 
@@ -111,11 +121,16 @@ async function announce(
     stored.map(({ memory }) => memory),
   );
   core.events.publishMemories(namespace, 'updated', updated);
-  if (updated.some(({ othersEmbedding }) => othersEmbedding)) core.embedding?.look();
   await Promise.all([
     core.embedding?.stored(stored.map(({ memory, ordinal }) => ({ ordinal, revision: 1, content: memory.content }))),
     ...updated.flatMap(({ embedding, ordinal }) => (embedding ? [core.embedding?.changed(ordinal)] : [])),
   ]);
+}
+
+/** Creates the INVALID_REQUEST error for a memory that would end before it begins. */
+export function invalidPeriod(): MemoryError {
+  const message = 'valid_to must be later than valid_from, which is created_at unless it is given';
+  return invalidRequest([{ path: '/valid_to', message }]);
 }
 
 /** Returns the response for a stored memory. Throws the error for a memory that was not stored. */
@@ -134,6 +149,8 @@ function toResponse(stored: StoreOutcome, memory: NewMemory, redacted?: Redacted
       return respond(stored.id, false);
     case 'repeated':
       return respond(stored.id, stored.created);
+    case 'no-period':
+      throw invalidPeriod();
     case 'superseding-itself':
       throw new MemoryError('CONFLICT', SUPERSEDING_ITSELF, {
         details: [{ path: '/supersedes', message: SUPERSEDING_ITSELF }],

@@ -184,6 +184,8 @@ export interface Preview<Item> {
 export interface RetainedMemory {
   ordinal: number;
   id: string;
+  /** Memories of a lower rank are evicted first: 0 if the memory no longer holds, 2 for the correction of a memory. */
+  evictionRank: number;
   retention: number;
 }
 

@@ -1,4 +1,5 @@
 import type { MemoryFilter, Owner, OwnerFilter } from '@memoryd/search';
+import type { Moment } from '../validity.ts';
 import type { StoredMemory } from './storage-memories.ts';
 import type { OverQuota } from './storage-namespaces.ts';
 
@@ -33,8 +34,11 @@ export interface MemoryRecord extends Omit<StoredMemory, 'ordinal'> {
  */
 export type ExportRecord = { memory: MemoryRecord } | ({ declinedGroup: string } & Owner);
 
-/** The memories of an export. With a `condition`, the export has no declined groups. */
-export type ExportFilter = OwnerFilter & Pick<MemoryFilter, 'condition'>;
+/** The memories of an export. Without a condition, the export also has the declined groups. */
+export interface ExportFilter extends OwnerFilter, Pick<MemoryFilter, 'condition'> {
+  /** Selects the memories that hold at a moment, except expired and evicted ones. Absent for all memories. */
+  holdingAt?: Moment;
+}
 
 /**
  * Records in the order in which the memories were stored, except that a semantic memory follows the first of its

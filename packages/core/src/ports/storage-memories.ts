@@ -1,6 +1,10 @@
 import type { FilterCondition, Metadata, NamespaceQuota, Tier, TierCounts } from '@memoryd/contract';
 import type { MemoryFilter, OwnedCount, Owner, OwnerFilter, RecalledMemory } from '@memoryd/search';
+import type { Moment } from '../validity.ts';
 import type { OverQuota, Quota } from './storage-namespaces.ts';
+
+/** Selects memories of a transcript, in addition to their session. */
+export type TranscriptFilter = Pick<MemoryFilter, 'condition' | 'at' | 'holding'>;
 
 /** A page of a list. `next` is the start of the following page, absent on the last page. `total` counts all pages. */
 export interface Page<Item, Place> {
@@ -46,6 +50,9 @@ export interface NewMemory extends Owner {
   createdAt: number;
   storedAt: number;
   expiresAt: number | null;
+  /** Times at which the memory begins and ceases to hold; null for `createdAt` and for never. */
+  validFrom: number | null;
+  validTo: number | null;
   supersedes: string | null;
   /** Set if the client may repeat the request: the client's idempotency key and a digest of the request. */
   idempotency?: { key: string; digest: string };
@@ -59,10 +66,11 @@ export interface NewMemory extends Owner {
  */
 export type StoreOutcome =
   | { outcome: 'stored'; ordinal: number }
-  | { outcome: 'updated'; id: string; ordinal: number; embedding: boolean; othersEmbedding: boolean }
+  | { outcome: 'updated'; id: string; ordinal: number; embedding: boolean }
   | { outcome: 'unchanged'; id: string }
   | { outcome: 'repeated'; id: string; created: boolean }
   | { outcome: 'superseding-itself' }
+  | { outcome: 'no-period' }
   | { outcome: 'conflict' }
   | { outcome: 'superseded-unknown' }
   | OverQuota;
@@ -74,6 +82,8 @@ interface UpdatedFields {
   tags?: string[];
   metadata?: Metadata;
   expiresAt?: number | null;
+  validFrom?: number | null;
+  validTo?: number | null;
 }
 
 /** New values of the fields of a memory that a store with its external id can change. */
@@ -95,28 +105,26 @@ export interface MemoryChange extends UpdatedFields {
 }
 
 /**
- * `embedding`: true if new vectors of the memory are pending. `othersEmbedding`: true if new vectors are pending for a
- * semantic memory that was distilled again because of the update.
+ * `embedding`: true if new vectors of the memory are pending. `no-period`: the memory would end before it begins.
  */
 export type UpdateOutcome =
-  | { outcome: 'updated'; owner: Owner; ordinal: number; embedding: boolean; othersEmbedding: boolean }
+  | { outcome: 'updated'; owner: Owner; ordinal: number; embedding: boolean }
   | { outcome: 'unknown' }
   | { outcome: 'stale' }
+  | { outcome: 'no-period' }
   | OverQuota;
 
 /**
  * State after forgetting. `purged`: true if no byte of the texts is left in the database. If false, SQLite purges the
- * texts in the background once no read or copy blocks the purge, and PostgreSQL with its next vacuum. `embedding`: true
- * if a semantic memory lost some of its sources and has a new text, whose vectors are pending.
+ * texts in the background once no read or copy blocks the purge, and PostgreSQL with its next vacuum.
  */
 interface Forgetting {
   purged: boolean;
-  embedding: boolean;
 }
 
 /**
  * `alsoForgotten`: ids of the duplicates that had been merged into the forgotten memory, and of the semantic memories
- * that were distilled only from forgotten memories. `remainingDuplicates`: if the forgotten memory had been merged into
+ * that were distilled from forgotten memories. `remainingDuplicates`: if the forgotten memory had been merged into
  * another memory, ids of the remaining memories with the same text.
  */
 type ForgetOutcome =
@@ -144,11 +152,8 @@ export interface ForgetSelection extends OwnerFilter {
   createdBefore?: number;
 }
 
-/**
- * Called after a bulk forget has deleted a batch of memories. `owned` has the number of deleted memories by owner. For
- * `embedding`, see `Forgetting`.
- */
-type OnForgotten = (gone: { owned: OwnedCount[]; embedding: boolean }) => void;
+/** Called after a bulk forget has deleted a batch of memories, with the number of deleted memories by owner. */
+type OnForgotten = (owned: OwnedCount[]) => void;
 
 /**
  * A stored memory. A memory is live (recall can return it, and counts include it) unless it is merged, evicted or
@@ -163,6 +168,7 @@ export interface StoredMemory extends RecalledMemory {
   attachment?: string;
   storedAt: number;
   expiresAt: number | null;
+  validFrom: number | null;
   supersedes: string | null;
   mergedInto: string | null;
   accessCount: number;
@@ -248,8 +254,8 @@ export interface MemoryStorage {
   /**
    * Deletes a memory with its history, vectors and words, and purges its texts from the database; see `Forgetting`.
    * Forgetting a memory also deletes the duplicates that were merged into the memory. Forgetting a merged duplicate
-   * deletes only this duplicate. A semantic memory that loses a source is distilled again from its remaining sources,
-   * unless a client wrote its text, and is deleted with its last source.
+   * deletes only this duplicate. A semantic memory is deleted with the first of its sources or, if a client wrote its
+   * text, with the last.
    */
   forget(
     namespace: string,
@@ -304,7 +310,7 @@ export interface MemoryStorage {
    * Returns the memories of a session, oldest first. Includes merged duplicates and memories that were evicted because
    * their tier was full.
    *
-   * @param options `attachments`: true adds the attachments of the memories. `condition`: a filter of the memories
+   * @param options `attachments`: true adds the attachments of the memories
    */
   session(
     namespace: string,
@@ -312,7 +318,7 @@ export interface MemoryStorage {
     page: PageRequest<Position>,
     now: number,
     of?: OwnerFilter,
-    options?: { attachments?: boolean; condition?: FilterCondition },
+    options?: TranscriptFilter & { attachments?: boolean },
   ): Promise<Page<StoredMemory, Position>>;
   /** Returns sessions with live memories that match the filter, ordered by session id and user id. */
   sessions(
@@ -328,13 +334,13 @@ export interface MemoryStorage {
     now: number,
   ): Promise<Page<UserRow, string>>;
   /**
-   * Returns the live memories with these ordinals, in the order of `ordinals`. `supersededBy` ignores expired memories.
+   * Returns the live memories with these ordinals, in the order of `ordinals`. `supersededBy` is that of the moment.
    * `truncated`: true if memories at the end were left out because the JSON would exceed `maxBytes`.
    */
   read(
     namespace: string,
     ordinals: number[],
-    now: number,
+    moment: Moment,
     maxBytes: number,
   ): Promise<{ memories: RecalledMemory[]; truncated: boolean }>;
   /** Adds uses to the use counts of memories, and updates the times of last use. */

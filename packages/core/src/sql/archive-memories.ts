@@ -2,7 +2,7 @@ import type { Tier } from '@memoryd/contract';
 import type { ChangeDetails, RunRef, StepResult } from '../ports/storage-consolidation.ts';
 import { IN_TIER } from './filters.ts';
 import type { FoundMemory } from './find-memory.ts';
-import { eraseGroups } from './forget-memories.ts';
+import { endSummaries, eraseGroups } from './forget-memories.ts';
 import { countEntering, countLeaving, TIER_MEMBER, type TierMember } from './list-counters.ts';
 import type { Transaction } from './queries.ts';
 import { assertRunning, recordChanges } from './runs.ts';
@@ -51,6 +51,7 @@ async function evict(
   const ordinals = memories.map(({ ordinal }) => ordinal);
   await transaction.recall.remove(run.namespace, ordinals);
   await setEvicted(transaction, run.namespace, ordinals, at);
+  await endSummaries(transaction, run.namespace, ordinals);
   await recordChanges(
     transaction,
     run,

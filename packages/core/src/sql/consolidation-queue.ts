@@ -56,39 +56,3 @@ export async function deferEmbedding(queries: Queries, namespace: string, ordina
     sql`UPDATE pending_embedding SET reembed = true WHERE namespace = ${namespace} AND ordinal = ${ordinal}`,
   );
 }
-
-/** Returns the ids of the memories that the memories with the ids `by` supersede. */
-export async function getSupersededIds(queries: Queries, namespace: string, by: readonly string[]): Promise<string[]> {
-  const rows = await queries.rows<{ id: string }>(sql`
-    SELECT id FROM memory WHERE namespace = ${namespace} AND ${queries.dialect.isIn(raw('superseded_by'), by)}`);
-  return rows.map(({ id }) => id);
-}
-
-/** Sets `superseded_by` of each memory to the newest memory that supersedes it or one of its duplicates, or to null. */
-export async function recomputeSupersededBy(
-  queries: Queries,
-  namespace: string,
-  ids: readonly string[],
-): Promise<void> {
-  for (const id of ids) {
-    const newest = await findNewestSuperseding(queries, namespace, id);
-    const changed = await queries.rows<{ ordinal: number }>(sql`
-      UPDATE memory SET superseded_by = ${newest}
-      WHERE namespace = ${namespace} AND id = ${id} AND superseded_by IS DISTINCT FROM CAST(${newest} AS text)
-      RETURNING ordinal`);
-    // A memory that is no longer superseded can be a source again.
-    const ordinals = changed.map(({ ordinal }) => ordinal);
-    await queueForDistilling(queries, namespace, ordinals);
-  }
-}
-
-async function findNewestSuperseding(queries: Queries, namespace: string, id: string): Promise<string | null> {
-  const merged = await queries.rows<{ id: string }>(
-    sql`SELECT id FROM memory WHERE namespace = ${namespace} AND merged_into = ${id}`,
-  );
-  const named = [id, ...merged.map((memory) => memory.id)];
-  const newest = await queries.row<{ id: string }>(sql`
-    SELECT id FROM memory WHERE namespace = ${namespace} AND ${queries.dialect.isIn(raw('supersedes'), named)}
-    ORDER BY ordinal DESC LIMIT 1`);
-  return newest?.id ?? null;
-}

@@ -8,6 +8,7 @@ import type {
 import { deferEmbedding } from './consolidation-queue.ts';
 import { DISTILLABLE } from './filters.ts';
 import { canSupersede, type FoundMemory, findByOrdinal } from './find-memory.ts';
+import { endSummaries } from './forget-memories.ts';
 import { insertMemories } from './memory-rows.ts';
 import type { Queries, Transaction } from './queries.ts';
 import { assertRunning, recordChanges } from './runs.ts';
@@ -21,6 +22,7 @@ import {
   updateSharedFields,
 } from './semantic-sources.ts';
 import { raw, type Sql, sql } from './sql.ts';
+import { addSuccessor } from './succession.ts';
 import { rememberText } from './text-history.ts';
 
 /** Stores a semantic memory with its sources. See `Storage.distil`. */
@@ -78,8 +80,11 @@ export async function correct(
   const superseded = (await findByOrdinal(transaction, namespace, corrected.ordinal)) as FoundMemory;
   const superseding = (await findByOrdinal(transaction, namespace, by.ordinal)) as FoundMemory;
   if (!canSupersede(superseding, superseded)) return false;
-  await transaction.run(sql`
-    UPDATE memory SET superseded_by = ${superseding.id} WHERE namespace = ${namespace} AND ordinal = ${superseded.ordinal}`);
+  await endSummaries(
+    transaction,
+    namespace,
+    await addSuccessor(transaction, namespace, superseded.id, superseding.ordinal),
+  );
   await transaction.run(sql`
     UPDATE memory SET supersedes = ${superseded.id} WHERE namespace = ${namespace} AND ordinal = ${superseding.ordinal}`);
   await recordChanges(transaction, run, [

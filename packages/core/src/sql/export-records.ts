@@ -3,11 +3,13 @@ import type { Owner, OwnerFilter } from '@memoryd/search';
 import type { Awaited, ExportFilter, ExportRecord, MemoryRecord } from '../ports/storage-export.ts';
 import { createTextsTooLongError } from '../record-size.ts';
 import { fromJson } from './corruption.ts';
-import { ATTACHMENT, isOfOwners, matching, memoryColumns, WITH_ACCESS } from './filters.ts';
+import { ATTACHMENT, isOfOwners, matching, memoryColumns, notExpired, WITH_ACCESS } from './filters.ts';
 import { type MemoryRow, toMemory } from './memory-row.ts';
-import type { Queries } from './queries.ts';
+import type { Dialect, Queries } from './queries.ts';
 import { getGroupDigest } from './record-digests.ts';
-import { raw, sql } from './sql.ts';
+import { raw, type Sql, sql } from './sql.ts';
+import { getFirstSuccessor } from './succession.ts';
+import { isHolding } from './validity.ts';
 
 /** Ordinals read per query. Large, because SQLite sorts all remaining ordinals of the namespace in each query. */
 const ORDINALS_AT_ONCE = 50_000;
@@ -41,7 +43,21 @@ export async function* keptRecords(
     );
     for (const row of rows) yield { memory: toKept(row, earlier.get(row.ordinal)) };
   }
-  if (!filter.condition) yield* declinedGroups(queries, namespace, filter);
+  if (!isPartial(filter)) yield* declinedGroups(queries, namespace, filter);
+}
+
+/** Returns a condition on `memory m`: the filter selects it for export. */
+function isExported(dialect: Dialect, namespace: string, filter: ExportFilter): Sql {
+  const { holdingAt, ...indexed } = filter;
+  const matches = matching(dialect, namespace, indexed);
+  return holdingAt
+    ? sql`${matches} AND m.evicted_at IS NULL AND ${notExpired(holdingAt.now)} AND ${isHolding(dialect, holdingAt)}`
+    : matches;
+}
+
+/** Returns true if a filter may leave out memories of an owner. */
+function isPartial({ condition, holdingAt }: ExportFilter): boolean {
+  return condition !== undefined || holdingAt !== undefined;
 }
 
 /** The position of a memory in the export, and the bytes of its texts and its attachment. */
@@ -85,7 +101,7 @@ async function* inOrderOfArrival(
   do {
     const next = await queries.rows<{ ordinal: number }>(sql`
       SELECT m.ordinal FROM memory m ${queries.dialect.indexedBy(index)}
-      WHERE ${matching(queries.dialect, namespace, filter)} AND m.ordinal > ${ordinals.at(-1) ?? 0} ORDER BY m.ordinal LIMIT ${ORDINALS_AT_ONCE}`);
+      WHERE ${isExported(queries.dialect, namespace, filter)} AND m.ordinal > ${ordinals.at(-1) ?? 0} ORDER BY m.ordinal LIMIT ${ORDINALS_AT_ONCE}`);
     ordinals = next.map(({ ordinal }) => ordinal);
     for (let from = 0; from < ordinals.length; from += PLACED_AT_ONCE) {
       yield* await readOrder(queries, namespace, ordinals.slice(from, from + PLACED_AT_ONCE), filter);
@@ -101,9 +117,9 @@ function readOrder(
 ): Promise<ExportOrder[]> {
   const { dialect } = queries;
   // A link to a memory that is not in the export does not change the order.
-  const isExported = (ordinal: string) =>
-    filter.condition
-      ? sql`EXISTS (SELECT 1 FROM memory m WHERE ${matching(dialect, namespace, filter)} AND m.ordinal = ${raw(ordinal)})`
+  const isLinked = (ordinal: string) =>
+    isPartial(filter)
+      ? sql`EXISTS (SELECT 1 FROM memory m WHERE ${isExported(dialect, namespace, filter)} AND m.ordinal = ${raw(ordinal)})`
       : raw('true');
   return queries.rows<ExportOrder>(sql`
     SELECT m.ordinal, m.id,
@@ -112,14 +128,14 @@ function readOrder(
         WHERE h.namespace = m.namespace AND h.ordinal = m.ordinal), 0) ELSE 0 END AS bigint) AS bytes,
       CASE WHEN m.tier = 'semantic' THEN (
         SELECT min(l.source) FROM memory_source l WHERE l.namespace = m.namespace AND l.semantic = m.ordinal
-          AND ${isExported('l.source')})
+          AND ${isLinked('l.source')})
       END AS first,
       (SELECT l.semantic FROM memory_source l
        WHERE l.namespace = m.namespace AND l.source = m.ordinal AND l.semantic < m.ordinal
-         AND ${isExported('l.semantic')} AND NOT EXISTS (
+         AND ${isLinked('l.semantic')} AND NOT EXISTS (
          SELECT 1 FROM memory_source o
          WHERE o.namespace = l.namespace AND o.semantic = l.semantic AND o.source < l.source
-           AND ${isExported('o.source')})) AS rooted
+           AND ${isLinked('o.source')})) AS rooted
     FROM ${dialect.ordinals('named', ordinals)}
     ${dialect.joinMemory('m', { namespace: sql`${namespace}`, ordinal: raw('named.ordinal') })} ORDER BY named.place`);
 }
@@ -136,7 +152,7 @@ type KeptRow = MemoryRow & {
 function readRows(queries: Queries, namespace: string, ordinals: readonly number[]): Promise<KeptRow[]> {
   const { dialect } = queries;
   return queries.rows<KeptRow>(sql`
-    SELECT ${memoryColumns(dialect)}, ${ATTACHMENT}, m.evicted_at, m.revision, m.distilled_revision,
+    SELECT ${memoryColumns(dialect, getFirstSuccessor(dialect))}, ${ATTACHMENT}, m.evicted_at, m.revision, m.distilled_revision,
       CASE WHEN m.tier = 'semantic' THEN (
         SELECT ${dialect.jsonArray(raw('s.id'), raw('s.created_at, s.ordinal'))}
         FROM former_source l CROSS JOIN memory s WHERE l.namespace = m.namespace AND l.semantic = m.ordinal

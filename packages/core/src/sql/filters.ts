@@ -1,10 +1,12 @@
 import type { MemoryFilter, OwnerFilter } from '@memoryd/search';
 import { filteredAttributes } from '@memoryd/search';
 import type { Promotion } from '../ports/storage-consolidation.ts';
+import { toMoment } from '../validity.ts';
 import { attributeKey } from './attributes.ts';
 import { meetsCondition } from './filter-condition.ts';
 import type { Dialect } from './queries.ts';
 import { join, raw, type Sql, sql } from './sql.ts';
+import { getBegin, isHolding, isNotReplaced } from './validity.ts';
 
 /** Returns a condition on `memory m`: in the namespace, visible at `now`, and matching the filter. */
 export function liveAndPassing(dialect: Dialect, namespace: string, filter: MemoryFilter, now: number): Sql {
@@ -12,9 +14,18 @@ export function liveAndPassing(dialect: Dialect, namespace: string, filter: Memo
   const isVisible = raw(namesMemory ? 'm.evicted_at IS NULL' : IN_TIER);
   const conditions = [matching(dialect, namespace, filter), isVisible, notExpired(now)];
   if (filter.idPart !== undefined) conditions.push(hasIdPart(namespace, filter.idPart));
-  if (filter.superseded === false) conditions.push(raw('m.superseded_by IS NULL'));
-  return join(conditions, ' AND ');
+  return join([...conditions, isValid(dialect, filter, now)], ' AND ');
 }
+
+/** Returns a condition on `memory m`: it holds, or nothing replaces it, if the filter asks for this. */
+export function isValid(dialect: Dialect, filter: Validity, now: number): Sql {
+  const moment = toMoment({ filter, now });
+  if (filter.holding) return isHolding(dialect, moment);
+  return filter.superseded === false ? isNotReplaced(dialect, moment) : raw('true');
+}
+
+/** The conditions of a filter on the time in which a memory holds. */
+type Validity = Pick<MemoryFilter, 'at' | 'holding' | 'superseded'>;
 
 /** Returns a condition on `memory m`: the id begins or ends with `part`. Scans the id index instead of the memories. */
 function hasIdPart(namespace: string, part: string): Sql {
@@ -23,7 +34,7 @@ function hasIdPart(namespace: string, part: string): Sql {
 }
 
 /** The conditions of a filter, except those on the state of a memory and its id. */
-type Indexed = Omit<MemoryFilter, 'idPart' | 'superseded'>;
+type Indexed = Omit<MemoryFilter, 'idPart' | keyof Validity>;
 
 /** Returns a condition on `memory m`: in the namespace and matching the filter. */
 export function matching(dialect: Dialect, namespace: string, filter: Indexed): Sql {
@@ -46,7 +57,8 @@ export function matching(dialect: Dialect, namespace: string, filter: Indexed): 
       beginsWithAttribute ? sql`m.ordinal IN (${held})` : sql`EXISTS (${held} AND a.ordinal = m.ordinal)`,
     );
   }
-  if (filter.condition) conditions.push(meetsCondition(dialect, filter.condition, column));
+  const getFilterColumn = (name: string) => (name === 'valid_from' ? getBegin('m') : column(name));
+  if (filter.condition) conditions.push(meetsCondition(dialect, filter.condition, getFilterColumn));
   return join(conditions, ' AND ');
 }
 
@@ -107,10 +119,14 @@ export function isPromoted(promotion: Promotion): Sql {
   return sql`(m.tier <> 'working' OR ${oldEnough(promotion)})`;
 }
 
-/** Returns the columns of a `MemoryRow`, selected from `memory m` joined with `WITH_ACCESS`. */
-export function memoryColumns({ jsonArray }: Dialect): Sql {
+/**
+ * Returns the columns of a `MemoryRow`, selected from `memory m` joined with `WITH_ACCESS`.
+ *
+ * @param supersededBy the expression of the column `superseded_by`
+ */
+export function memoryColumns({ jsonArray }: Dialect, supersededBy: Sql): Sql {
   return sql`m.ordinal, m.id, m.session_id, m.user_id, m.agent_id, m.external_id, m.source, m.tier, m.importance, m.created_at, m.stored_at, m.updated_at,
-    m.expires_at, m.supersedes, m.superseded_by, m.merged_into, m.version, m.tags, m.metadata, m.content,
+    m.expires_at, m.valid_from, m.valid_to, m.supersedes, ${supersededBy} AS superseded_by, m.merged_into, m.version, m.tags, m.metadata, m.content,
     coalesce(c.count, 0) AS access_count, c.last_at AS accessed_at,
     CASE WHEN m.tier = 'semantic' THEN (
       SELECT ${jsonArray(raw('s.id'), raw('s.created_at, s.ordinal'))} FROM memory_source l
@@ -140,26 +156,30 @@ export function notExpired(now: number): Sql {
 /** Condition: in a tier, neither merged nor evicted. Expiry depends on the time and is checked separately. */
 export const IN_TIER = 'm.merged_into IS NULL AND m.evicted_at IS NULL';
 
+/** Condition on `memory m`: no memory was stored to supersede it, whether or not that memory counts. */
+const UNSUPERSEDED = `NOT EXISTS (
+  SELECT 1 FROM succession l WHERE l.namespace = m.namespace AND l.ordinal = m.ordinal)`;
+
 /** Condition: in the working tier. */
 export const WORKING = `m.tier = 'working' AND ${IN_TIER}`;
 
 /**
  * Condition: an episodic memory can be a source of a semantic memory. Expiring memories are excluded, because the
- * semantic memory would contain their words after their expiry. Superseded memories are excluded because they are
- * outdated.
+ * semantic memory would contain their words after their expiry. Memories that end or that another memory was stored to
+ * supersede are excluded, so that a semantic memory holds as long as its sources do.
  */
-export const DISTILLABLE = `m.expires_at IS NULL AND m.superseded_by IS NULL AND ${IN_TIER}`;
+export const DISTILLABLE = `m.expires_at IS NULL AND m.valid_to IS NULL AND ${IN_TIER} AND ${UNSUPERSEDED}`;
 
 /** Condition: mergeable. Memories that supersede others or are superseded are excluded to preserve these links. */
-export const MERGEABLE = `${IN_TIER} AND m.tier <> 'semantic' AND m.supersedes IS NULL AND m.superseded_by IS NULL`;
+export const MERGEABLE = `${IN_TIER} AND m.tier <> 'semantic' AND m.supersedes IS NULL AND ${UNSUPERSEDED}`;
 
 /**
  * Returns a condition: two rows of `memory` in the same session of a user are duplicates. The texts are compared by
- * digest. Memories with different expiry, source or metadata are not duplicates, because after a merge a text could
- * expire too early or be hidden from filters that match the text.
+ * digest. Memories with different expiry, validity, source or metadata are not duplicates, because after a merge a text could
+ * expire or end too early, or be hidden from filters that match the text.
  */
 export function areDuplicates(one: string, other: string): string {
-  return ['text_digest', 'agent_id', 'expires_at', 'source', 'metadata']
+  return ['text_digest', 'agent_id', 'expires_at', 'valid_from', 'valid_to', 'source', 'metadata']
     .map((column) => `${one}.${column} IS NOT DISTINCT FROM ${other}.${column}`)
     .join(' AND ');
 }

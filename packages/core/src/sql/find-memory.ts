@@ -2,10 +2,11 @@ import type { Metadata, Tier } from '@memoryd/contract';
 import type { Owner } from '@memoryd/search';
 import { belongsTo } from '@memoryd/search';
 import type { ChangedFields, MemoryChange } from '../ports/storage-memories.ts';
+import { isPeriod } from '../validity.ts';
 import { fromJson } from './corruption.ts';
 import type { MemoryAttributes } from './memory-rows.ts';
 import type { Queries } from './queries.ts';
-import { raw, type Sql, sql } from './sql.ts';
+import { raw, sql } from './sql.ts';
 
 /** A memory that a write changes, with its namespace and owner. */
 export interface FoundMemory extends Target, Owner {
@@ -19,16 +20,10 @@ export type Erasable = Omit<FoundMemory, 'content'>;
 
 const ERASABLE_COLUMNS =
   raw(`m.namespace, m.user_id AS "userId", m.agent_id AS "agentId", m.external_id AS "externalId", m.source, m.importance, m.session_id AS "sessionId", m.created_at AS "createdAt", m.ordinal, m.id, m.tier, m.version, m.revision,
-  m.distilled_revision AS "distilledRevision", m.expires_at AS "expiresAt", m.evicted_at AS "evictedAt",
+  m.distilled_revision AS "distilledRevision", m.expires_at AS "expiresAt", m.valid_from AS "validFrom", m.valid_to AS "validTo", m.evicted_at AS "evictedAt",
   m.merged_into AS "mergedInto", m.supersedes, m.tags, m.metadata, m.attachment_bytes AS "attachmentBytes"`);
 
 const FOUND = sql`SELECT ${ERASABLE_COLUMNS}, m.content FROM memory m`;
-
-/** Returns a condition that matches a memory, and its survivor if the memory was merged. */
-export function selfOrSurvivor(namespace: string, id: string): Sql {
-  return sql`namespace = ${namespace}
-    AND id IN (${id}, (SELECT merged_into FROM memory WHERE namespace = ${namespace} AND id = ${id}))`;
-}
 
 export function findMemory(queries: Queries, namespace: string, id: string): Promise<FoundMemory | undefined> {
   return queries.row<FoundMemory>(sql`${FOUND} WHERE m.namespace = ${namespace} AND m.id = ${id}`);
@@ -59,11 +54,16 @@ export async function findRemainingDuplicates(
   return remaining.map((memory) => memory.id);
 }
 
-/** Returns the memories that exist among the given ordinals. */
-export function findErasable(queries: Queries, namespace: string, ordinals: readonly number[]): Promise<Erasable[]> {
+/** Returns the semantic memories with at least one of these sources, by ordinal. */
+export function findDistilledFrom(
+  queries: Queries,
+  namespace: string,
+  sources: readonly number[],
+): Promise<Erasable[]> {
   return queries.rows<Erasable>(sql`
-    SELECT ${ERASABLE_COLUMNS} FROM memory m
-    WHERE ${queries.dialect.isMemory('m.ordinal', namespace, ordinals)}`);
+    SELECT ${ERASABLE_COLUMNS} FROM memory m WHERE m.namespace = ${namespace} AND m.ordinal IN (
+      SELECT semantic FROM memory_source WHERE ${queries.dialect.isMemory('source', namespace, sources)})
+    ORDER BY m.ordinal`);
 }
 
 /** Returns the memories, and the duplicates that were merged into them. Merged duplicates come last. */
@@ -117,6 +117,8 @@ export interface Target {
   expiresAt: number | null;
   evictedAt: number | null;
   mergedInto: string | null;
+  validFrom: number | null;
+  validTo: number | null;
   supersedes: string | null;
   content: string;
   tags: string;
@@ -132,6 +134,7 @@ export interface UpdatePlan {
   /** Undefined if the text does not change. */
   newText: string | undefined;
   newExpiry: boolean;
+  newValidity: boolean;
   newMetadata: boolean;
   /** True if the session, source or creation time changes. */
   isMoved: boolean;
@@ -152,17 +155,26 @@ export function getRefusal(target: FoundMemory, change: MemoryChange): 'unknown'
   return isCurrent(target, change.ifVersions) ? undefined : 'stale';
 }
 
+/** Returns whether a memory ends after it begins, once it is changed. */
+export function hasPeriod(target: FoundMemory, change: ChangedFields): boolean {
+  const { createdAt = target.createdAt, validFrom = target.validFrom, validTo = target.validTo } = change;
+  return isPeriod({ createdAt, validFrom, validTo });
+}
+
 /** Returns the effects of a change. */
 export function planUpdate(target: FoundMemory, change: FieldChange): UpdatePlan {
   const { sessionId, source, createdAt, supersedes, expiresAt = target.expiresAt } = change;
+  const { validFrom = target.validFrom, validTo = target.validTo } = change;
   const newText = change.content !== target.content ? change.content : undefined;
   const newExpiry = expiresAt !== target.expiresAt;
+  const newValidity = validFrom !== target.validFrom || validTo !== target.validTo;
   const newMetadata = change.metadata !== undefined && JSON.stringify(change.metadata) !== target.metadata;
   const isOther = newText !== undefined || newMetadata || (sessionId ?? source ?? supersedes) !== undefined;
   const leavesGroup = target.mergedInto !== null && isOther;
   return {
     newText,
     newExpiry,
+    newValidity,
     newMetadata,
     isMoved: (sessionId ?? source ?? createdAt) !== undefined,
     leavesGroup,

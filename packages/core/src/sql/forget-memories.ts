@@ -2,7 +2,7 @@ import type { OwnedCount, Owner, OwnerFilter } from '@memoryd/search';
 import { belongsTo, groupByOwner } from '@memoryd/search';
 import type { ForgetSelection } from '../ports/storage-memories.ts';
 import { deleteKeys } from './api-keys.ts';
-import { getSupersededIds, indexAndQueue, recomputeSupersededBy } from './consolidation-queue.ts';
+import { indexAndQueue } from './consolidation-queue.ts';
 import { countUsage, readUsage } from './counters.ts';
 import { isOfOwners, matching, unlessOfUsers } from './filters.ts';
 import {
@@ -21,6 +21,7 @@ import type { Dialect, Queries, Transaction } from './queries.ts';
 import { forgetDistillingRules } from './requeue-passed-over.ts';
 import { decline, removeSources } from './semantic-sources.ts';
 import { raw, type Sql, sql } from './sql.ts';
+import { leaveSuccession } from './succession.ts';
 
 /**
  * Maximum memories that one transaction of a bulk forget selects, so that other writers are not blocked for long. The
@@ -35,7 +36,6 @@ type Forgotten =
       ordinals: number[];
       alsoForgotten: string[];
       remainingDuplicates: string[];
-      embedding: boolean;
     }
   | { outcome: 'unknown' }
   | { outcome: 'stale' };
@@ -52,36 +52,34 @@ export async function forget(
   if (!isCurrent(target, ifVersions)) return { outcome: 'stale' };
   if (target.tier === 'semantic') await decline(transaction, namespace, target.ordinal);
   const remainingDuplicates = await findRemainingDuplicates(transaction, target);
-  const { deleted, embedding } = await eraseGroups(transaction, namespace, [target]);
+  const deleted = await eraseGroups(transaction, namespace, [target]);
   return {
     outcome: 'forgotten',
     owner: { userId: target.userId, agentId: target.agentId },
     ordinals: deleted.map((memory) => memory.ordinal),
     alsoForgotten: deleted.filter((memory) => memory.id !== id).map((memory) => memory.id),
     remainingDuplicates,
-    embedding,
   };
 }
 
 /**
- * Deletes memories, the duplicates merged into these memories, and the semantic memories that have no other source.
+ * Deletes memories, the duplicates merged into these memories, and the semantic memories that end without them. Returns
+ * all deleted memories.
  *
  * @param options see `removeSources`
- * @returns all deleted memories; `embedding` is true if remaining semantic memories wait for new vectors
  */
 export async function eraseGroups(
   transaction: Transaction,
   namespace: string,
   memories: readonly Pick<FoundMemory, 'id' | 'mergedInto'>[],
   options?: { keepOwnText: boolean },
-): Promise<{ deleted: Erasable[]; embedding: boolean }> {
+): Promise<Erasable[]> {
   const groups = await findGroups(transaction, namespace, memories);
   const ordinals = groups.map((memory) => memory.ordinal);
-  const { emptied, embedding } = await removeSources(transaction, namespace, ordinals, options);
-  const deleted = [...groups, ...emptied];
+  const deleted = [...groups, ...(await removeSources(transaction, namespace, ordinals, options))];
   await erase(transaction, namespace, deleted);
   await transaction.recall.noteErased();
-  return { deleted, embedding };
+  return deleted;
 }
 
 /**
@@ -104,7 +102,7 @@ export async function forgetBatch(
   namespace: string,
   selection: ForgetSelection,
   arrivedUntil: number,
-): Promise<{ owned: OwnedCount[]; embedding: boolean }> {
+): Promise<OwnedCount[]> {
   const batch = await transaction.rows<Pick<FoundMemory, 'id' | 'ordinal' | 'tier' | 'mergedInto'>>(sql`
     SELECT m.id, m.ordinal, m.tier, m.merged_into AS "mergedInto" FROM memory m
     WHERE ${selected(transaction.dialect, namespace, selection)} AND m.ordinal <= ${arrivedUntil}
@@ -112,9 +110,9 @@ export async function forgetBatch(
   for (const { tier, ordinal } of batch) {
     if (tier === 'semantic') await decline(transaction, namespace, ordinal);
   }
-  const { deleted, embedding } = await eraseGroups(transaction, namespace, batch);
+  const deleted = await eraseGroups(transaction, namespace, batch);
   if (batch.length === 0 && isOfOwnersAlone(selection)) await deleteRemainingData(transaction, namespace, selection);
-  return { owned: countByOwner(deleted), embedding };
+  return countByOwner(deleted);
 }
 
 function isOfOwnersAlone({ userIds, agentIds, ...conditions }: ForgetSelection): boolean {
@@ -168,9 +166,8 @@ export async function erase(transaction: Transaction, namespace: string, memorie
     await transaction.run(sql`
       DELETE FROM ${raw(table)} WHERE ${transaction.dialect.isMemory(column, namespace, ordinals)}`);
   }
-  const deleted = memories.map(({ id }) => id);
   await relinkSuperseding(transaction, namespace, memories);
-  await recomputeSupersededBy(transaction, namespace, await getSupersededIds(transaction, namespace, deleted));
+  await leaveSuccession(transaction, namespace, ordinals);
   await countLeaving(transaction, memories.filter(isInTier));
   await countUsage(
     transaction,
@@ -201,19 +198,31 @@ async function relinkSuperseding(
   }
 }
 
+/**
+ * Deletes the semantic memories that were distilled from memories that have changed, or that no longer hold or exist for
+ * recall. Queues their other sources, which the next run distills again if they still agree. A semantic memory whose
+ * text a client wrote stays, without these sources.
+ */
+export async function endSummaries(
+  transaction: Transaction,
+  namespace: string,
+  sources: readonly number[],
+): Promise<void> {
+  if (sources.length === 0) return;
+  await erase(transaction, namespace, await removeSources(transaction, namespace, sources, { keepOwnText: true }));
+}
+
 type MergedDuplicate = TierMember & Pick<FoundMemory, 'ordinal' | 'createdAt' | 'mergedInto' | 'evictedAt'>;
 
 /**
- * Turns a merged duplicate into a separate memory. Indexes the duplicate unless it is evicted. Memories that supersede
- * the duplicate no longer supersede its former survivor.
+ * Turns a merged duplicate into a separate memory. Indexes the duplicate unless it is evicted. Both it and its former
+ * survivor stay superseded, because a correction concerns all memories with the text that it corrects.
  */
 export async function detachDuplicate(transaction: Transaction, duplicate: MergedDuplicate): Promise<void> {
-  const { namespace, ordinal, mergedInto, evictedAt } = duplicate;
-  const freed = await transaction.row<{ supersededBy: string | null }>(sql`
-    UPDATE memory SET merged_into = NULL WHERE namespace = ${namespace} AND ordinal = ${ordinal}
-    RETURNING superseded_by AS "supersededBy"`);
-  if (freed?.supersededBy != null && mergedInto !== null)
-    await recomputeSupersededBy(transaction, namespace, [mergedInto]);
+  const { namespace, ordinal, evictedAt } = duplicate;
+  await transaction.run(
+    sql`UPDATE memory SET merged_into = NULL WHERE namespace = ${namespace} AND ordinal = ${ordinal}`,
+  );
   if (evictedAt !== null) return;
   await countEntering(transaction, [duplicate]);
   await indexAndQueue(transaction, namespace, ordinal);
@@ -245,7 +254,7 @@ export async function eraseBatch(transaction: Transaction, namespace: string, ar
           sql`
           SELECT ordinal FROM memory WHERE namespace = ${namespace} AND ordinal <= ${arrivedUntil}`,
         );
-  return (await eraseGroups(transaction, namespace, batch)).deleted.length;
+  return (await eraseGroups(transaction, namespace, batch)).length;
 }
 
 function getFirst(transaction: Transaction, namespace: string, ordinals: Sql) {

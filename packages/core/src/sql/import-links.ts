@@ -8,6 +8,7 @@ import type { Transaction } from './queries.ts';
 import { getRecordUsage, type Rooms } from './quotas.ts';
 import { hasOwnText } from './semantic-sources.ts';
 import { raw, type Sql, sql } from './sql.ts';
+import { addSuccession, addSuccessor } from './succession.ts';
 
 /**
  * Sets links between memories. Skips links that have become invalid, such as a merge into a memory that is itself
@@ -19,23 +20,23 @@ export async function setLinks(
   links: readonly ResolvedLink[],
 ): Promise<void> {
   const of = (kind: PendingLink['kind']) => links.filter((link) => link.kind === kind);
-  await setIds(transaction, namespace, 'supersedes', of('supersedes'));
-  await setIds(transaction, namespace, 'superseded_by', of('supersededBy'));
+  await setSupersedes(transaction, namespace, of('supersedes'));
+  for (const { ordinal, target } of of('supersededBy')) await addSuccession(transaction, namespace, [ordinal], target);
   await addSources(transaction, namespace, 'memory_source', of('source'));
   await addSources(transaction, namespace, 'former_source', of('formerSource'));
   await mergeAll(transaction, namespace, of('mergedInto'));
 }
 
-async function setIds(
+async function setSupersedes(
   transaction: Transaction,
   namespace: string,
-  column: 'supersedes' | 'superseded_by',
   links: readonly ResolvedLink[],
 ): Promise<void> {
   if (links.length === 0) return;
   await transaction.run(sql`
-    UPDATE memory AS m SET ${raw(column)} = link.id FROM ${toRecords(transaction, links)}
-    WHERE ${isLinked(transaction, namespace, links)} AND m.ordinal = link.ordinal AND m.${raw(column)} IS NULL`);
+    UPDATE memory AS m SET supersedes = link.id FROM ${toRecords(transaction, links)}
+    WHERE ${isLinked(transaction, namespace, links)} AND m.ordinal = link.ordinal AND m.supersedes IS NULL`);
+  for (const { id, ordinal } of links) await addSuccessor(transaction, namespace, id, ordinal);
 }
 
 /** Sets `supersedes` of existing memories again if an imported memory names them in its `superseded_by`. */
@@ -48,7 +49,9 @@ export async function restoreSupersedes(
   await transaction.run(sql`
     UPDATE memory AS m SET supersedes = link.id FROM ${toRecords(transaction, links)} CROSS JOIN memory o
     WHERE o.namespace = ${namespace} AND o.ordinal = link.target AND ${isLinked(transaction, namespace, links)}
-      AND m.ordinal = link.ordinal AND m.supersedes IS NULL AND o.superseded_by = m.id`);
+      AND m.ordinal = link.ordinal AND m.supersedes IS NULL AND EXISTS (
+        SELECT 1 FROM succession l
+        WHERE l.namespace = o.namespace AND l.ordinal = o.ordinal AND l.successor = m.ordinal)`);
 }
 
 async function addSources(

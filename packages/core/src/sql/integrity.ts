@@ -70,7 +70,7 @@ export const INTEGRITY: { readonly maxProblems: number; readonly statements: rea
    WHERE coalesce(kept.memories, 0) <> coalesce(counted.memories, 0)
      OR coalesce(kept.bytes, 0) <> coalesce(counted.bytes, 0)`,
     `SELECT 'memory ' || m.ordinal || ' is linked to a memory of another user or agent' FROM memory m
-   JOIN memory s ON s.namespace = m.namespace AND s.id IN (m.merged_into, m.superseded_by, m.supersedes)
+   JOIN memory s ON s.namespace = m.namespace AND s.id IN (m.merged_into, m.supersedes)
    WHERE s.user_id <> m.user_id OR s.agent_id <> m.agent_id`,
     `SELECT 'memory ' || l.semantic || ' was distilled from a memory of another user or agent' FROM memory_source l
    JOIN memory m ON m.namespace = l.namespace AND m.ordinal = l.semantic
@@ -79,9 +79,15 @@ export const INTEGRITY: { readonly maxProblems: number; readonly statements: rea
     `SELECT 'memory ' || m.ordinal || ' was merged into a missing memory' FROM memory m
    LEFT JOIN memory s ON s.namespace = m.namespace AND s.id = m.merged_into
    WHERE m.merged_into IS NOT NULL AND s.ordinal IS NULL`,
-    `SELECT 'memory ' || m.ordinal || ' is superseded by a missing memory' FROM memory m
-   LEFT JOIN memory s ON s.namespace = m.namespace AND s.id = m.superseded_by
-   WHERE m.superseded_by IS NOT NULL AND s.ordinal IS NULL`,
+    `SELECT 'memory ' || l.successor || ' supersedes memory ' || l.ordinal || ' of another user or agent' FROM succession l
+   JOIN memory m ON m.namespace = l.namespace AND m.ordinal = l.ordinal
+   JOIN memory s ON s.namespace = l.namespace AND s.ordinal = l.successor
+   WHERE s.user_id <> m.user_id OR s.agent_id <> m.agent_id`,
+    `SELECT 'memory ' || l.successor || ' supersedes memory ' || l.ordinal || ', and one of them is missing'
+   FROM succession l
+   LEFT JOIN memory m ON m.namespace = l.namespace AND m.ordinal = l.ordinal
+   LEFT JOIN memory s ON s.namespace = l.namespace AND s.ordinal = l.successor
+   WHERE m.ordinal IS NULL OR s.ordinal IS NULL`,
     `SELECT 'the attachment of memory ' || coalesce(a.ordinal, m.ordinal) || ' is missing, or has no row or another size'
    FROM (SELECT namespace, ordinal, attachment_bytes FROM memory WHERE attachment_bytes > 0) m
    FULL JOIN (SELECT namespace, ordinal, octet_length(attachment) AS bytes FROM memory_attachment) a

@@ -1,11 +1,13 @@
-import type { FilterCondition, Tier, TierCounts } from '@memoryd/contract';
+import type { Tier, TierCounts } from '@memoryd/contract';
 import type { MemoryFilter, OwnerFilter } from '@memoryd/search';
 import { isOpen } from '@memoryd/search';
-import type { Page, PageRequest, Position, StoredMemory } from '../ports/storage-memories.ts';
+import type { Page, PageRequest, Position, StoredMemory, TranscriptFilter } from '../ports/storage-memories.ts';
+import { type Moment, toMoment } from '../validity.ts';
 import {
   ATTACHMENT,
   BEFORE_THE_LAST,
   isOfOwners,
+  isValid,
   liveAndPassing,
   MEMORY_TABLES,
   matching,
@@ -18,6 +20,7 @@ import { type MemoryRow, takeMemories, textBytes, toMemory } from './memory-row.
 import { count, type Queries } from './queries.ts';
 import { join, raw, type Sql, sql } from './sql.ts';
 import { countLive, noCounts } from './usage.ts';
+import { getSupersededBy } from './validity.ts';
 
 /** See `Storage.memory`. */
 export async function memory(
@@ -28,7 +31,7 @@ export async function memory(
   of: OwnerFilter = {},
 ): Promise<StoredMemory | undefined> {
   const row = await queries.row<MemoryRow>(sql`
-    SELECT ${memoryColumns(queries.dialect)} FROM ${MEMORY_TABLES}
+    SELECT ${memoryColumns(queries.dialect, getSupersededBy(queries.dialect, { at: now, now }))} FROM ${MEMORY_TABLES}
     WHERE m.namespace = ${namespace} AND m.id = ${id} AND m.evicted_at IS NULL AND ${notExpired(now)}
       AND ${isOfOwners(queries.dialect, of)}`);
   return row && toMemory(row);
@@ -43,7 +46,8 @@ export async function memories(
   now: number,
 ): Promise<Page<StoredMemory, Position>> {
   const passing = liveAndPassing(queries.dialect, namespace, filter, now);
-  const rows = await readPage(queries, passing, page, filter, 'newest first');
+  const moment = toMoment({ filter, now });
+  const rows = await readPage(queries, passing, page, { of: filter, moment, direction: 'newest first' });
   return takeMemories(rows, page, await countPassing(queries, namespace, filter, now), { getPlace: toPosition });
 }
 
@@ -74,13 +78,19 @@ export async function session(
   page: PageRequest<Position>,
   now: number,
   of: OwnerFilter = {},
-  { attachments = false, condition }: { attachments?: boolean; condition?: FilterCondition } = {},
+  { attachments = false, ...selected }: TranscriptFilter & { attachments?: boolean } = {},
 ): Promise<Page<StoredMemory, Position>> {
   // Includes evicted memories until they are deleted: eviction removes a memory from recall, not from transcripts.
-  const filter = { ...of, sessionId, ...(condition && { condition }) };
-  const inTranscript = sql`${matching(queries.dialect, namespace, filter)} AND ${notExpired(now)}`;
+  const filter = { ...of, sessionId, ...selected };
+  const conditions = [
+    matching(queries.dialect, namespace, filter),
+    notExpired(now),
+    isValid(queries.dialect, filter, now),
+  ];
+  const inTranscript = join(conditions, ' AND ');
   const total = await count(queries, sql`memory m WHERE ${inTranscript}`);
-  const rows = await readPage(queries, inTranscript, page, of, 'oldest first', attachments);
+  const moment = toMoment({ filter, now });
+  const rows = await readPage(queries, inTranscript, page, { of, moment, direction: 'oldest first', attachments });
   return takeMemories(rows, page, total, { getPlace: toPosition, getBytes: textBytes });
 }
 
@@ -93,6 +103,14 @@ function toPosition({ createdAt, ordinal }: StoredMemory): Position {
   return { createdAt, ordinal };
 }
 
+/** How a page of memories is read. `superseded_by` is that of the moment. */
+interface Reading {
+  of: OwnerFilter;
+  moment: Moment;
+  direction: 'oldest first' | 'newest first';
+  attachments?: boolean;
+}
+
 /**
  * Reads the memories that meet a condition on `memory m`, ordered by (createdAt, ordinal), after a position. Reads at
  * most one row more than the page limit, and only as much text as the page can hold, because the texts of ten thousand
@@ -102,9 +120,7 @@ function readPage(
   { dialect, rows }: Queries,
   condition: Sql,
   { limit, maxBytes, after }: PageRequest<Position>,
-  of: OwnerFilter,
-  direction: 'oldest first' | 'newest first',
-  attachments = false,
+  { of, moment, direction, attachments = false }: Reading,
 ): Promise<MemoryRow[]> {
   const order = raw(direction === 'oldest first' ? 'ASC' : 'DESC');
   const beyond = raw(direction === 'oldest first' ? '>' : '<');
@@ -120,7 +136,7 @@ function readPage(
         ORDER BY ${createdAt} ${order}, m.ordinal ${order} LIMIT ${limit + 1}),
       sized AS (
         SELECT *, sum(bytes) OVER (ORDER BY created_at ${order}, ordinal ${order} ${BEFORE_THE_LAST}) AS before FROM page)
-    SELECT ${memoryColumns(dialect)}${attachments ? sql`, ${ATTACHMENT}` : raw('')}
+    SELECT ${memoryColumns(dialect, getSupersededBy(dialect, moment))}${attachments ? sql`, ${ATTACHMENT}` : raw('')}
     FROM sized CROSS JOIN memory m ${WITH_ACCESS}
     WHERE m.namespace = sized.namespace AND m.ordinal = sized.ordinal AND coalesce(sized.before, 0) <= ${maxBytes}
     ORDER BY m.created_at ${order}, m.ordinal ${order}`);

@@ -1,7 +1,11 @@
 import type { Metadata, Tier } from '@memoryd/contract';
 import type { RecalledMemory } from '@memoryd/search';
 import type { MemoryText, Page, PageRequest, StoredMemory } from '../ports/storage-memories.ts';
+import type { Moment } from '../validity.ts';
 import { asText, fromJson } from './corruption.ts';
+import type { Dialect } from './queries.ts';
+import { type Sql, sql } from './sql.ts';
+import { getSupersededBy } from './validity.ts';
 
 /** A selected row with the public fields of a memory. `tags`, `metadata` and `derived_from` are JSON. */
 export interface MemoryRow {
@@ -18,6 +22,8 @@ export interface MemoryRow {
   stored_at: number;
   updated_at: number;
   expires_at: number | null;
+  valid_from: number | null;
+  valid_to: number | null;
   supersedes: string | null;
   superseded_by: string | null;
   merged_into: string | null;
@@ -32,10 +38,7 @@ export interface MemoryRow {
   derived_from: string;
 }
 
-/**
- * A selected row with the fields of a recalled memory. `is_correction_expired` is true if the superseding memory has
- * expired, and null if there is no superseding memory.
- */
+/** A selected row with the fields of a recalled memory. */
 type ResultRow = Pick<
   MemoryRow,
   | 'ordinal'
@@ -48,14 +51,16 @@ type ResultRow = Pick<
   | 'external_id'
   | 'created_at'
   | 'updated_at'
+  | 'valid_to'
   | 'superseded_by'
-> & { is_correction_expired: boolean | number | null };
+>;
 
-/** The columns of `ResultRow` in `memory m`, without `is_correction_expired`. */
-export const RESULT_COLUMNS =
-  'm.ordinal, m.id, m.content, m.tags, m.session_id, m.user_id, m.agent_id, m.external_id, m.created_at, m.updated_at, m.superseded_by';
+/** Returns the columns of `ResultRow` in `memory m`. */
+export function resultColumns(dialect: Dialect, moment: Moment): Sql {
+  return sql`m.ordinal, m.id, m.content, m.tags, m.session_id, m.user_id, m.agent_id, m.external_id, m.created_at, m.updated_at,
+    m.valid_to, ${getSupersededBy(dialect, moment)} AS superseded_by`;
+}
 
-/** Converts a row to a recalled memory. Omits a superseding memory that has expired, because clients cannot read it. */
 function toRecalledMemory(row: ResultRow): RecalledMemory {
   return {
     ordinal: row.ordinal,
@@ -68,7 +73,8 @@ function toRecalledMemory(row: ResultRow): RecalledMemory {
     externalId: row.external_id,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
-    supersededBy: row.is_correction_expired ? null : row.superseded_by,
+    validTo: row.valid_to,
+    supersededBy: row.superseded_by,
   };
 }
 
@@ -91,6 +97,8 @@ export function toMemory(row: MemoryRow): StoredMemory {
     storedAt: row.stored_at,
     updatedAt: row.updated_at,
     expiresAt: row.expires_at,
+    validFrom: row.valid_from,
+    validTo: row.valid_to,
     supersedes: row.supersedes,
     supersededBy: row.superseded_by,
     mergedInto: row.merged_into,

@@ -14,13 +14,15 @@ import { sql } from './sql.ts';
 interface NewRow extends Recallable {
   id: string;
   expiresAt: number | null;
+  validFrom: number | null;
+  validTo: number | null;
   supersedes: string | null;
   attachment?: string;
   /** Prebuilt index entry with the placeholder ordinal 0. If absent, the entry is built during the write. */
   entry?: Uint8Array;
 }
 
-/** The fields of a memory row. The columns `superseded_by` and `merged_into` are set later. */
+/** The fields of a memory row. The column `merged_into` is set later. */
 interface FullRow extends Omit<NewRow, 'entry'> {
   ordinal: number;
   tier: Tier;
@@ -81,6 +83,8 @@ const COLUMNS = {
   stored_at: 'bigint',
   updated_at: 'bigint',
   expires_at: 'bigint',
+  valid_from: 'bigint',
+  valid_to: 'bigint',
   evicted_at: 'bigint',
   supersedes: 'text',
   version: 'integer',
@@ -118,6 +122,8 @@ export async function insertRows(transaction: Transaction, memories: readonly Fu
     stored_at: memory.storedAt,
     updated_at: memory.updatedAt,
     expires_at: memory.expiresAt,
+    valid_from: memory.validFrom,
+    valid_to: memory.validTo,
     evicted_at: memory.evictedAt,
     supersedes: memory.supersedes,
     version: memory.version,

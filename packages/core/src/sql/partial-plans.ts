@@ -1,4 +1,5 @@
 import { getRetention, type Retainable } from '@memoryd/search';
+import { compareForEviction } from '../eviction-order.ts';
 import type { Preview, RetainedMemory } from '../ports/storage-consolidation.ts';
 import type { Position } from '../ports/storage-memories.ts';
 
@@ -37,7 +38,7 @@ export function mergedIntoFirst([survivor, ...others]: readonly string[]): Plann
 export const RANKED_AT_ONCE = 10_000;
 
 /** A memory with the fields that determine its retention. */
-export type Rankable = Retainable & Position & { id: string };
+export type Rankable = Retainable & Position & Pick<RetainedMemory, 'id' | 'evictionRank'>;
 
 /**
  * The least retained memories of one batch. `next` is the position to continue after, absent at the end of the tier.
@@ -49,7 +50,10 @@ export interface LeastRetained {
 
 /** Ranks one batch of a tier by retention. The rows must be in creation order. */
 export function rank(rows: readonly Rankable[], count: number, now: number): LeastRetained {
-  const ranked = rows.map((row) => ({ ordinal: row.ordinal, id: row.id, retention: getRetention(row, now) }));
+  const ranked = rows.map((row) => {
+    const { ordinal, id, evictionRank } = row;
+    return { ordinal, id, evictionRank, retention: getRetention(row, now) };
+  });
   const last = rows.at(-1);
   return {
     least: getLeastRetained(ranked, count),
@@ -72,7 +76,7 @@ export async function leastRetained(
   return least;
 }
 
-/** Returns the memories with the lowest retention, lowest first. Ties go to the older memory. */
+/** Returns the memories that are evicted first, in this order. */
 function getLeastRetained(memories: readonly RetainedMemory[], count: number): RetainedMemory[] {
-  return memories.toSorted((a, b) => a.retention - b.retention || a.ordinal - b.ordinal).slice(0, count);
+  return memories.toSorted(compareForEviction).slice(0, count);
 }

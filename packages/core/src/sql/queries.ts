@@ -102,7 +102,7 @@ export interface Dialect {
    * `namespace`.
    */
   isMemory(
-    column: 'ordinal' | 'm.ordinal' | 'source' | 'semantic',
+    column: 'ordinal' | 'm.ordinal' | 'source' | 'semantic' | 'successor',
     namespace: string,
     ordinals: readonly number[],
   ): Sql;

@@ -12,8 +12,9 @@ import {
   type Rankable,
   rank,
 } from './partial-plans.ts';
-import { count, type Queries } from './queries.ts';
+import { count, type Dialect, type Queries } from './queries.ts';
 import { raw, type Sql, sql } from './sql.ts';
+import { isNotReplaced } from './validity.ts';
 
 /** See `Storage.planPromotion`. */
 export function planPromotion(
@@ -92,10 +93,11 @@ function groupsAfter({ dialect, rows }: Queries, namespace: string, now: number,
         ORDER BY ordinal LIMIT ${PLANNED_AT_ONCE}),
       first AS MATERIALIZED (
         SELECT m.namespace, min(m.ordinal) AS ordinal, m.user_id, m.agent_id, m.session_id, m.text_digest,
-          m.expires_at, m.source, m.metadata
+          m.expires_at, m.valid_from, m.valid_to, m.source, m.metadata
         FROM waiting ${dialect.joinMemory('m', { namespace: sql`${namespace}`, ordinal: raw('waiting.ordinal') })}
         WHERE ${raw(MERGEABLE)} AND ${notExpired(now)}
-        GROUP BY m.namespace, m.user_id, m.agent_id, m.session_id, m.text_digest, m.expires_at, m.source, m.metadata)
+        GROUP BY m.namespace, m.user_id, m.agent_id, m.session_id, m.text_digest, m.expires_at, m.valid_from, m.valid_to,
+          m.source, m.metadata)
     SELECT c.ordinal, count(*) AS size
     FROM first c ${joinDuplicates(dialect)} AND ${notExpired(now)}
     LEFT JOIN merge_candidate e ON e.namespace = m.namespace AND e.ordinal = m.ordinal
@@ -144,8 +146,22 @@ export async function leastRetainedAfter(
     ? sql`AND (m.created_at, m.ordinal) > (CAST(${after.createdAt} AS bigint), CAST(${after.ordinal} AS bigint))`
     : raw('');
   const rows = await queries.rows<Rankable>(sql`
-    SELECT m.ordinal, m.id, m.created_at AS "createdAt", ${RETAINABLE_COLUMNS} FROM ${MEMORY_TABLES}
+    SELECT m.ordinal, m.id, m.created_at AS "createdAt", ${getEvictionRank(queries.dialect, now)} AS "evictionRank",
+      ${RETAINABLE_COLUMNS}
+    FROM ${MEMORY_TABLES}
     WHERE m.namespace = ${namespace} AND m.tier = ${tier} AND ${raw(IN_TIER)} AND ${notExpired(now)} ${place}
     ORDER BY m.created_at, m.ordinal LIMIT ${RANKED_AT_ONCE}`);
   return rank(rows, count, now);
+}
+
+/**
+ * Returns an expression: 0 for a memory that no longer holds, 2 for a memory that supersedes a memory of a tier, and 1 for
+ * the others. Memories of a lower number are evicted first, so that a correction is never evicted before what it corrects.
+ */
+function getEvictionRank(dialect: Dialect, now: number): Sql {
+  return sql`CASE WHEN m.valid_to <= ${now} OR NOT ${isNotReplaced(dialect, { at: now, now })} THEN 0
+    WHEN EXISTS (
+      SELECT 1 FROM succession l ${dialect.joinMemory('o', { namespace: raw('l.namespace'), ordinal: raw('l.ordinal') })}
+      WHERE l.namespace = m.namespace AND l.successor = m.ordinal AND o.merged_into IS NULL AND o.evicted_at IS NULL)
+    THEN 2 ELSE 1 END`;
 }

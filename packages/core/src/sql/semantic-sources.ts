@@ -1,8 +1,7 @@
 import type { Owner } from '@memoryd/search';
 import { groupByOwner } from '@memoryd/search';
-import { extract } from '../distil/extract.ts';
 import type { DistilledMemory, GroupRequest, ReadGroup } from '../ports/storage-consolidation.ts';
-import { deferEmbedding } from './consolidation-queue.ts';
+import { deferEmbedding, queueForDistilling } from './consolidation-queue.ts';
 import { fromJson } from './corruption.ts';
 import { groupDigest, isDeclined } from './export-records.ts';
 import { DISTILLABLE, isPromoted } from './filters.ts';
@@ -10,7 +9,7 @@ import {
   type Erasable,
   type FoundMemory,
   findByOrdinal,
-  findErasable,
+  findDistilledFrom,
   type Target,
   toMemoryAttributes,
 } from './find-memory.ts';
@@ -20,7 +19,7 @@ import { raw, sql } from './sql.ts';
 import { setText } from './text-history.ts';
 
 const SOURCE_COLUMNS = raw(
-  'm.ordinal, m.id, m.user_id AS "userId", m.agent_id AS "agentId", m.created_at AS "createdAt", m.importance, m.tags, m.content',
+  'm.ordinal, m.id, m.user_id AS "userId", m.agent_id AS "agentId", m.created_at AS "createdAt", m.valid_from AS "validFrom", m.importance, m.tags, m.content',
 );
 
 /** Reads memories as sources, in the order of `ordinals`. */
@@ -91,60 +90,49 @@ export async function decline(transaction: Transaction, namespace: string, seman
     ON CONFLICT DO NOTHING`);
 }
 
-/** The effects of removed sources on semantic memories. */
-interface SourceRemoval {
-  /** Semantic memories without sources. The caller must delete them. */
-  emptied: Erasable[];
-  /** True if other semantic memories have a new text that waits for embedding. */
-  embedding: boolean;
-}
-
 /**
- * Removes memories as sources of semantic memories. Distills the semantic memories again from their remaining sources,
- * so that the texts that consolidation wrote contain no words of the removed memories.
- *
- * @param keepOwnText true to keep a semantic memory without sources if a client wrote its text
+ * Removes memories as sources of semantic memories, and queues the remaining sources of the memories that end. Returns
+ * the semantic memories that end without these sources, which the caller must delete: those with a text that
+ * consolidation wrote and, unless `keepOwnText`, those without any source left.
  */
 export async function removeSources(
   transaction: Transaction,
   namespace: string,
   ordinals: readonly number[],
   { keepOwnText = false } = {},
-): Promise<SourceRemoval> {
+): Promise<Erasable[]> {
   const { isMemory } = transaction.dialect;
   const these = isMemory('source', namespace, ordinals);
-  const left = await transaction.rows<{ semantic: number }>(
-    sql`DELETE FROM memory_source WHERE ${these} RETURNING semantic`,
+  const leaving = new Set(ordinals);
+  const affected = (await findDistilledFrom(transaction, namespace, ordinals)).filter(
+    ({ ordinal }) => !leaving.has(ordinal),
   );
   const former = await transaction.rows<{ semantic: number }>(
     sql`SELECT DISTINCT semantic FROM former_source WHERE ${these}`,
   );
-  await deleteDistilledTexts(
+  await transaction.run(sql`DELETE FROM memory_source WHERE ${these}`);
+  const remaining = await transaction.rows<{ semantic: number; source: number }>(sql`
+    SELECT semantic, source FROM memory_source
+    WHERE ${isMemory(
+      'semantic',
+      namespace,
+      affected.map(({ ordinal }) => ordinal),
+    )}`);
+  const hasSource = (semantic: Erasable) => remaining.some((link) => link.semantic === semantic.ordinal);
+  const kept = affected.filter((semantic) => hasOwnText(semantic) && (keepOwnText || hasSource(semantic)));
+  // Their earlier texts can contain words of the removed memories.
+  await deleteDistilledTexts(transaction, namespace, [
+    ...former.map(({ semantic }) => semantic),
+    ...kept.map(({ ordinal }) => ordinal),
+  ]);
+  const ended = affected.filter((semantic) => !kept.includes(semantic));
+  const freed = remaining.filter(({ semantic }) => ended.some(({ ordinal }) => ordinal === semantic));
+  await queueForDistilling(
     transaction,
     namespace,
-    former.map(({ semantic }) => semantic),
+    freed.map(({ source }) => source),
   );
-  const leaving = new Set(ordinals);
-  const lost = new Set(left.map(({ semantic }) => semantic).filter((semantic) => !leaving.has(semantic)));
-  if (lost.size === 0) return { emptied: [], embedding: false };
-  const remaining = await transaction.rows<{ semantic: number }>(sql`
-    SELECT DISTINCT semantic FROM memory_source
-    WHERE ${isMemory('semantic', namespace, [...lost])}`);
-  let embedding = false;
-  for (const { semantic } of remaining) {
-    lost.delete(semantic);
-    const target = (await findByOrdinal(transaction, namespace, semantic)) as FoundMemory;
-    const sources = await getSources(transaction, namespace, semantic);
-    if (await redistil(transaction, target, sources)) embedding = true;
-  }
-  const empty = await findErasable(transaction, namespace, [...lost]);
-  const own = keepOwnText ? empty.filter(hasOwnText) : [];
-  await deleteDistilledTexts(
-    transaction,
-    namespace,
-    own.map(({ ordinal }) => ordinal),
-  );
-  return { emptied: empty.filter((target) => !own.includes(target)), embedding };
+  return ended;
 }
 
 /** Deletes the earlier texts that consolidation wrote for semantic memories. */
@@ -163,20 +151,6 @@ async function deleteDistilledTexts(
   await transaction.run(sql`DELETE FROM former_source WHERE ${isMemory('semantic', namespace, semantics)}`);
 }
 
-/** Distills a semantic memory again, unless a client wrote its text. Returns true if the text has changed. */
-export async function redistil(
-  transaction: Transaction,
-  target: FoundMemory,
-  sources: readonly Source[],
-): Promise<boolean> {
-  await deleteDistilledTexts(transaction, target.namespace, [target.ordinal]);
-  if (!isChangedByClient(target)) await updateSharedFields(transaction, target, sources);
-  const content = hasOwnText(target) ? target.content : extract({ sources }).content;
-  if (content === target.content) return false;
-  await setDistilledText(transaction, target, content);
-  return true;
-}
-
 /** Replaces the text of a semantic memory, without storing the former text in its history. */
 export async function setDistilledText(transaction: Transaction, target: FoundMemory, content: string): Promise<void> {
   await setText(transaction, target, content);
@@ -192,12 +166,12 @@ export async function updateSharedFields(
   target: FoundMemory,
   sources: readonly Source[],
 ): Promise<void> {
-  const { createdAt, importance, tags } = getSharedFields(sources);
+  const { createdAt, validFrom, importance, tags } = getSharedFields(sources);
   const labels = toMemoryAttributes(target);
   await removeAttributes(transaction, [labels]);
   await addAttributes(transaction, [{ ...labels, tags }]);
   await transaction.run(sql`
-    UPDATE memory SET created_at = ${createdAt}, importance = ${importance}, tags = ${JSON.stringify(tags)}
+    UPDATE memory SET created_at = ${createdAt}, valid_from = ${validFrom}, importance = ${importance}, tags = ${JSON.stringify(tags)}
     WHERE namespace = ${target.namespace} AND ordinal = ${target.ordinal}`);
   await transaction.recall.relabel(target.namespace, target.ordinal);
 }
@@ -207,6 +181,7 @@ interface Source extends Owner {
   ordinal: number;
   id: string;
   createdAt: number;
+  validFrom: number | null;
   importance: number;
   tags: string;
   content: string;
@@ -223,12 +198,17 @@ export function hasOwnText({ revision, distilledRevision }: Pick<Target, 'revisi
 }
 
 /** Returns the fields of a semantic memory that are derived from its sources, except the text. */
-function getSharedFields(sources: readonly Source[]): { createdAt: number; importance: number; tags: string[] } {
+function getSharedFields(
+  sources: readonly Source[],
+): Pick<Source, 'createdAt' | 'validFrom' | 'importance'> & { tags: string[] } {
   const [first = [], ...others] = sources.map((source) =>
     fromJson<string[]>(source.tags, 'the tags of memory', source.id),
   );
+  const createdAt = Math.max(...sources.map((source) => source.createdAt));
+  const begin = Math.max(...sources.map((source) => source.validFrom ?? source.createdAt));
   return {
-    createdAt: Math.max(...sources.map((source) => source.createdAt)),
+    createdAt,
+    validFrom: begin === createdAt ? null : begin,
     importance: Math.max(...sources.map((source) => source.importance)),
     tags: first.filter((tag) => others.every((tags) => tags.includes(tag))),
   };
@@ -252,6 +232,7 @@ export function toSemanticMemory(namespace: string, { id, content, at }: Distill
     externalId: null,
     storedAt: at,
     expiresAt: null,
+    validTo: null,
     supersedes: null,
     ...getSharedFields(sources),
   };

@@ -84,15 +84,13 @@ export function sqlStorage(runner: SqlRunner) {
     async forgetMany(namespace, selection, onForgotten) {
       // Memories stored from now on are not forgotten, regardless of how long the operation takes.
       const arrivedUntil = await write('nothing', 'lastOrdinal', [namespace]);
-      let embedding = false;
       const count = await removeAll(async () => {
-        const batch = await writeIn(namespace, 'forgetBatch', [namespace, selection, arrivedUntil]);
-        const deleted = batch.owned.reduce((sum, { count }) => sum + count, 0);
-        if (deleted > 0) onForgotten?.(batch);
-        embedding ||= batch.embedding;
+        const owned = await writeIn(namespace, 'forgetBatch', [namespace, selection, arrivedUntil]);
+        const deleted = owned.reduce((sum, { count }) => sum + count, 0);
+        if (deleted > 0) onForgotten?.(owned);
         return deleted;
       });
-      return { count, embedding, purged: await purge(count, 'memories') };
+      return { count, purged: await purge(count, 'memories') };
     },
     dropIdempotencyKeys: (...args) => write('nothing', 'dropIdempotencyKeys', args),
 

@@ -2,16 +2,16 @@ import { LIMITS } from '@memoryd/contract/limits';
 import type { Owner } from '@memoryd/search';
 import type { StepResult } from '../ports/storage-consolidation.ts';
 import type { NewMemory, StoreOutcome } from '../ports/storage-memories.ts';
-import { queueForDistilling } from './consolidation-queue.ts';
 import { inOrder } from './counters.ts';
 import { type ExternalIds, findExternalIds } from './external-ids.ts';
-import { selfOrSurvivor } from './find-memory.ts';
+import { endSummaries } from './forget-memories.ts';
 import { insertMemories } from './memory-rows.ts';
 import { promoteExcess } from './promote-memories.ts';
 import type { Queries, Transaction } from './queries.ts';
 import { getNewUsage, type Rooms } from './quotas.ts';
 import { repeatStore } from './repeat-store.ts';
 import { sql } from './sql.ts';
+import { addSuccessor } from './succession.ts';
 
 /**
  * Stores memories in order; those with the external id of a stored memory come last, and change that memory. The
@@ -69,7 +69,11 @@ async function storeNew(
   }
   const added = accepted.map(([, memory]) => memory);
   const ordinals = await insertMemories(transaction, added, 'working');
-  for (const memory of added) if (memory.supersedes !== null) await supersede(transaction, memory, memory.supersedes);
+  for (const [i, { namespace, supersedes }] of added.entries()) {
+    if (supersedes === null) continue;
+    const superseded = await addSuccessor(transaction, namespace, supersedes, ordinals[i] as number);
+    await endSummaries(transaction, namespace, superseded);
+  }
   for (const [i, [place]] of accepted.entries()) {
     outcomes[place] = { outcome: 'stored', ordinal: ordinals[i] as number };
   }
@@ -229,19 +233,6 @@ async function findSupersedable(transaction: Transaction, memories: readonly New
 type Supersedable = Pick<NewMemory, 'namespace' | 'userId' | 'agentId' | 'id'>;
 
 const NAMED = { namespace: 'text', supersedes: 'text' } as const;
-
-// Recall returns the survivor in place of a merged duplicate, so the survivor is superseded too.
-async function supersede(transaction: Transaction, { namespace, id: by }: NewMemory, id: string): Promise<void> {
-  const superseded = await transaction.rows<{ ordinal: number }>(
-    sql`UPDATE memory SET superseded_by = ${by} WHERE ${selfOrSurvivor(namespace, id)} RETURNING ordinal`,
-  );
-  // A semantic memory that was distilled from the superseded memory is outdated.
-  await queueForDistilling(
-    transaction,
-    namespace,
-    superseded.map(({ ordinal }) => ordinal),
-  );
-}
 
 /** See `Storage.dropIdempotencyKeys`. */
 export async function dropIdempotencyKeys(queries: Queries, usedBefore: number, limit: number): Promise<StepResult> {

@@ -1,7 +1,7 @@
 import { CONSOLIDATION_LEASE } from '../ports/coordination.ts';
 import type { ChangeKind, LaterRun, Preview, RunRef, StepResult, UndoOutcome } from '../ports/storage-consolidation.ts';
 import { setEvicted } from './archive-memories.ts';
-import { indexAndQueue, recomputeSupersededBy } from './consolidation-queue.ts';
+import { indexAndQueue, queueForDistilling } from './consolidation-queue.ts';
 import { fromJson } from './corruption.ts';
 import { countTiers, subtractAccess } from './counters.ts';
 import { assertFence } from './database-marks.ts';
@@ -24,14 +24,13 @@ import {
 import {
   decline,
   getSemanticOrdinal,
-  getSources,
   readSources,
-  redistil,
   setDistilledText,
   setSources,
   updateSharedFields,
 } from './semantic-sources.ts';
 import { raw, type Sql, sql } from './sql.ts';
+import { catchUpSuccession, removeSuccessor } from './succession.ts';
 
 /** Maximum changes that one transaction undoes, so that other writers are not blocked for long. */
 const MAX_UNDONE_AT_ONCE = 100;
@@ -181,6 +180,7 @@ async function unevict(transaction: Transaction, { namespace, ordinal }: Recorde
   const target = await findByOrdinal(transaction, namespace, ordinal);
   if (!target || target.evictedAt === null || target.mergedInto !== null) return;
   await setEvicted(transaction, namespace, [ordinal], null);
+  await catchUpSuccession(transaction, namespace, ordinal);
   await indexAndQueue(transaction, namespace, ordinal);
 }
 
@@ -196,11 +196,9 @@ async function moveBack(transaction: Transaction, { namespace, ordinal, detail }
     SELECT id FROM memory WHERE namespace = ${namespace} AND ordinal = ${detail.from} AND merged_into IS NULL`);
   // Detaches the duplicate if its former survivor no longer exists as a separate memory.
   if (!former) return detachDuplicate(transaction, duplicate);
-  const moved = await transaction.row<{ supersededBy: string | null }>(sql`
-    UPDATE memory SET merged_into = ${former.id} WHERE namespace = ${namespace} AND ordinal = ${ordinal}
-    RETURNING superseded_by AS "supersededBy"`);
-  if (moved?.supersededBy != null)
-    await recomputeSupersededBy(transaction, namespace, [duplicate.mergedInto, former.id]);
+  await transaction.run(
+    sql`UPDATE memory SET merged_into = ${former.id} WHERE namespace = ${namespace} AND ordinal = ${ordinal}`,
+  );
 }
 
 /** Returns a duplicate if it is still merged into the memory with the ordinal `into`. */
@@ -267,7 +265,11 @@ async function unrefresh(
   await decline(transaction, namespace, ordinal);
   await setSources(transaction, namespace, ordinal, sources);
   await updateSharedFields(transaction, target, await readSources(transaction, namespace, sources));
-  if (target.revision !== detail.revision) await restoreText(transaction, target, detail.revision);
+  if (target.revision === detail.revision) return;
+  if (await restoreText(transaction, target, detail.revision)) return;
+  // The earlier text was deleted, because a source was forgotten since the run. The next run makes another.
+  await erase(transaction, namespace, [target]);
+  await queueForDistilling(transaction, namespace, sources);
 }
 
 // A merged memory can be restored as a source. If this run merged the memory, the merge is undone next. If a later run
@@ -283,14 +285,14 @@ async function canBeSource(
   return [undefined, semantic].includes(await getSemanticOrdinal(transaction, namespace, source));
 }
 
-// If a source was forgotten since the run, the earlier texts were deleted, so the memory is distilled again instead.
-async function restoreText(transaction: Transaction, target: FoundMemory, revision: number): Promise<void> {
+/** Restores an earlier text of a semantic memory. Returns false if the text was deleted. */
+async function restoreText(transaction: Transaction, target: FoundMemory, revision: number): Promise<boolean> {
   const { namespace, ordinal } = target;
   const earlier = await transaction.row<{ content: string }>(sql`
     DELETE FROM memory_history WHERE namespace = ${namespace} AND ordinal = ${ordinal} AND revision = ${revision}
     RETURNING content`);
   if (earlier) await setDistilledText(transaction, target, earlier.content);
-  else await redistil(transaction, target, await getSources(transaction, namespace, ordinal));
+  return earlier !== undefined;
 }
 
 /** Removes a supersede link that the run set. */
@@ -304,7 +306,5 @@ async function uncorrect(
   await transaction.run(
     sql`UPDATE memory SET supersedes = NULL WHERE namespace = ${namespace} AND ordinal = ${superseding.ordinal}`,
   );
-  await transaction.run(sql`
-    UPDATE memory SET superseded_by = NULL
-    WHERE namespace = ${namespace} AND ordinal = ${ordinal} AND superseded_by = ${superseding.id}`);
+  await removeSuccessor(transaction, namespace, superseding.ordinal);
 }

@@ -1,13 +1,7 @@
 import type { MemoryChange, UpdateOutcome } from '../ports/storage-memories.ts';
 import type { OverQuota, Quotas } from '../ports/storage-namespaces.ts';
 import { setEvicted } from './archive-memories.ts';
-import {
-  getSupersededIds,
-  indexAndQueue,
-  queueForDistilling,
-  queueForMerging,
-  recomputeSupersededBy,
-} from './consolidation-queue.ts';
+import { indexAndQueue, queueForDistilling, queueForMerging } from './consolidation-queue.ts';
 import { countUsage } from './counters.ts';
 import {
   type FieldChange,
@@ -15,19 +9,19 @@ import {
   findHiddenDuplicates,
   findMemory,
   getRefusal,
+  hasPeriod,
   isInTier,
   planUpdate,
-  selfOrSurvivor,
   toMemoryAttributes,
   type UpdatePlan,
 } from './find-memory.ts';
-import { detachDuplicate, erase } from './forget-memories.ts';
+import { detachDuplicate, endSummaries } from './forget-memories.ts';
 import { countEntering, countLeaving } from './list-counters.ts';
 import { addAttributes, insertAttachments, removeAttributes } from './memory-rows.ts';
 import type { Transaction } from './queries.ts';
 import { type Rooms, readRooms } from './quotas.ts';
-import { removeSources } from './semantic-sources.ts';
-import { sql } from './sql.ts';
+import { join, raw, type Sql, sql } from './sql.ts';
+import { addSuccessor, removeSuccessor } from './succession.ts';
 import { rememberText, setText } from './text-history.ts';
 
 /** Updates a memory. The transaction must hold the lock of the namespace. See `Storage.update`. */
@@ -43,7 +37,8 @@ export async function update(transaction: Transaction, change: MemoryChange, quo
 
 /** The outcome of a change. See `UpdateOutcome`. */
 export type ChangeOutcome =
-  | { outcome: 'updated'; ordinal: number; embedding: boolean; othersEmbedding: boolean }
+  | { outcome: 'updated'; ordinal: number; embedding: boolean }
+  | { outcome: 'no-period' }
   | OverQuota;
 
 /** Changes the given fields of a memory. The transaction must hold the lock of the namespace. */
@@ -53,8 +48,10 @@ export async function changeMemory(
   change: FieldChange,
   getRooms: () => Promise<Rooms>,
 ): Promise<ChangeOutcome> {
+  if (!hasPeriod(target, change)) return { outcome: 'no-period' };
   const plan = planUpdate(target, change);
-  const { newText, newExpiry, leavesGroup, leavesArchive } = plan;
+  const { newText, newExpiry, newValidity, leavesGroup, leavesArchive } = plan;
+  const newPeriod = newExpiry || newValidity;
   const over = await reserveQuota(transaction, target, { content: newText, attachment: change.attachment }, getRooms);
   if (over) return over;
   const current = await makeVisible(transaction, target, plan);
@@ -63,15 +60,18 @@ export async function changeMemory(
     await setText(transaction, current, newText);
   }
   await changeFields(transaction, current, change, plan);
-  let othersEmbedding = newExpiry && (await changeExpiry(transaction, target.namespace, target.ordinal));
-  if (target.mergedInto === null && (newText !== undefined || newExpiry)) {
-    othersEmbedding = (await changeGroup(transaction, change, target, newExpiry)) || othersEmbedding;
+  if (newText !== undefined || newPeriod) {
+    await endSummaries(transaction, target.namespace, [target.ordinal]);
+    if (target.mergedInto === null) await changeGroup(transaction, change, target, newPeriod);
+  }
+  if (newPeriod) {
+    await queueForMerging(transaction, target.namespace, [target.ordinal]);
+    await queueForDistilling(transaction, target.namespace, [target.ordinal]);
   }
   return {
     outcome: 'updated',
     ordinal: target.ordinal,
     embedding: newText !== undefined || leavesGroup || leavesArchive,
-    othersEmbedding,
   };
 }
 
@@ -159,24 +159,20 @@ async function replaceAttachment(
 /** Makes a memory supersede another one instead of the one that it superseded, if any. */
 async function replaceSuperseded(
   transaction: Transaction,
-  { namespace, id, ordinal }: FoundMemory,
+  { namespace, ordinal }: FoundMemory,
   superseded: string,
 ): Promise<void> {
-  const former = await getSupersededIds(transaction, namespace, [id]);
+  await removeSuccessor(transaction, namespace, ordinal);
   await transaction.run(sql`
     UPDATE memory SET supersedes = ${superseded} WHERE namespace = ${namespace} AND ordinal = ${ordinal}`);
-  // Recall returns the survivor in place of a merged duplicate, so the survivor is superseded too.
-  const group = await transaction.rows<{ id: string }>(
-    sql`SELECT id FROM memory WHERE ${selfOrSurvivor(namespace, superseded)}`,
-  );
-  await recomputeSupersededBy(transaction, namespace, [...new Set([...former, ...group.map((memory) => memory.id)])]);
+  await endSummaries(transaction, namespace, await addSuccessor(transaction, namespace, superseded, ordinal));
 }
 
 async function writeFields(transaction: Transaction, change: FieldChange, target: FoundMemory): Promise<void> {
   const { greatest } = transaction.dialect;
   await transaction.run(sql`
     UPDATE memory SET importance = coalesce(CAST(${change.importance ?? null} AS double precision), importance),
-      expires_at = CASE WHEN ${change.expiresAt !== undefined} THEN CAST(${change.expiresAt ?? null} AS bigint) ELSE expires_at END,
+      ${setPeriod(change)},
       updated_at = ${greatest}(updated_at, CAST(${change.at} AS bigint)), version = version + 1
     WHERE namespace = ${target.namespace} AND ordinal = ${target.ordinal}`);
 }
@@ -186,39 +182,28 @@ function isRelabelled({ tags, metadata, importance }: FieldChange): boolean {
   return tags !== undefined || metadata !== undefined || importance !== undefined;
 }
 
-// Removes the memory as a source, and queues the memory for consolidation. Returns true if a semantic memory has a new
-// text that waits for embedding. `withdraw` and `changeGroup` return the same.
-async function changeExpiry(transaction: Transaction, namespace: string, ordinal: number): Promise<boolean> {
-  const embedding = await withdraw(transaction, namespace, [ordinal]);
-  await queueForMerging(transaction, namespace, [ordinal]);
-  await queueForDistilling(transaction, namespace, [ordinal]);
-  return embedding;
-}
-
-// Removes memories as sources. Otherwise, a semantic memory would repeat the text of a source that has expired or
-// changed.
-async function withdraw(transaction: Transaction, namespace: string, ordinals: readonly number[]): Promise<boolean> {
-  const { emptied, embedding } = await removeSources(transaction, namespace, ordinals, { keepOwnText: true });
-  await erase(transaction, namespace, emptied);
-  return embedding;
-}
-
-// Removes the merged duplicates of a changed survivor as sources. Otherwise, a semantic memory would expose the earlier
-// text of the duplicates to recall. The duplicates stay merged, and get the expiry of the survivor.
+// Ends the summaries of the merged duplicates of a changed survivor. Otherwise, a semantic memory would expose the
+// earlier text of the duplicates to recall. The duplicates stay merged, and get the expiry and validity of the survivor.
 async function changeGroup(
   transaction: Transaction,
   change: FieldChange,
   { namespace, id }: FoundMemory,
-  newExpiry: boolean,
-): Promise<boolean> {
+  newPeriod: boolean,
+): Promise<void> {
   const hidden = await findHiddenDuplicates(transaction, namespace, id);
-  if (hidden.length === 0) return false;
-  if (newExpiry) {
+  if (hidden.length === 0) return;
+  if (newPeriod) {
     await transaction.run(sql`
-      UPDATE memory SET expires_at = CAST(${change.expiresAt ?? null} AS bigint), version = version + 1
+      UPDATE memory SET ${setPeriod(change)}, version = version + 1
       WHERE ${transaction.dialect.isMemory('ordinal', namespace, hidden)}`);
   }
-  return withdraw(transaction, namespace, hidden);
+  await endSummaries(transaction, namespace, hidden);
+}
+
+function setPeriod({ expiresAt, validFrom, validTo }: FieldChange): Sql {
+  const set = (column: string, value: number | null | undefined) =>
+    value === undefined ? raw(`${column} = ${column}`) : sql`${raw(column)} = CAST(${value} AS bigint)`;
+  return join([set('expires_at', expiresAt), set('valid_from', validFrom), set('valid_to', validTo)], ', ');
 }
 
 async function replaceAttributes(transaction: Transaction, change: FieldChange, target: FoundMemory): Promise<void> {

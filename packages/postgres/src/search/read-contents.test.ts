@@ -45,7 +45,7 @@ describe('readContents', () => {
         return [] as Row[];
       },
     };
-    await readContents(explaining, 'default', ordinals, NOW, 1e6);
+    await readContents(explaining, 'default', ordinals, { at: NOW, now: NOW }, 1e6);
     return read;
   }
 

@@ -1,5 +1,5 @@
 import { DEFAULTS } from '@memoryd/contract/limits';
-import { DISTIL_LIMITS, IN_TIER, type Queries, raw, type Sql, sql } from '@memoryd/core';
+import { DISTIL_LIMITS, getReplacement, IN_TIER, type Moment, type Queries, raw, type Sql, sql } from '@memoryd/core';
 import {
   MAX_SUCCESSORS,
   type Matches,
@@ -8,7 +8,7 @@ import {
   NO_SPEAKER,
   type RowRelations,
 } from '@memoryd/search';
-import { memoriesBy } from '../dialect.ts';
+import { memoriesBy, POSTGRES } from '../dialect.ts';
 import type { Scope } from './scope.ts';
 
 /**
@@ -43,12 +43,14 @@ export interface KnownRelations extends Omit<RowRelations, 'relevant'> {
 export async function readRowRelations(
   queries: Queries,
   { namespace, passing }: Scope,
+  moment: Moment,
   { pool, lifting, tail }: Matches,
 ): Promise<KnownRelations> {
   const found = [...new Set([...pool, ...tail])];
   const withoutSources = found.length + 2 * lifting.length + 2 * MAX_SUCCESSORS;
   const maxNodes = withoutSources * (1 + DISTIL_LIMITS.maxSources);
   const memory = (ordinal: string) => memoriesBy('m', sql`namespace = ${namespace} AND ordinal = ${raw(ordinal)}`);
+  const successor = getSuccessor(moment);
   const nodes = await queries.rows<Node>(sql`
     WITH RECURSIVE reached AS (
         SELECT unnest(${found}::bigint[]) AS ordinal
@@ -57,21 +59,23 @@ export async function readRowRelations(
         FROM unnest(${lifting}::bigint[]) AS lifting(ordinal) CROSS JOIN ${memory('lifting.ordinal')}
         UNION
         SELECT further.ordinal FROM reached CROSS JOIN LATERAL (
-          SELECT ${SUCCESSOR} AS ordinal FROM ${memory('reached.ordinal')}
+          SELECT ${successor} AS ordinal FROM ${memory('reached.ordinal')}
           UNION ALL
           SELECT source FROM memory_source WHERE namespace = ${namespace} AND semantic = reached.ordinal) AS further
         WHERE further.ordinal IS NOT NULL)
-    SELECT m.ordinal, (${passing}) AS "isAllowed", ${SUCCESSOR} AS successor, ${SOURCES} AS sources,
+    SELECT m.ordinal, (${passing}) AS "isAllowed", ${successor} AS successor, ${SOURCES} AS sources,
       ${neighbors('before', NEIGHBOR_COUNT)} AS before, ${neighbors('after', NEIGHBOR_COUNT)} AS after
     FROM (SELECT ordinal FROM reached LIMIT ${maxNodes}) AS bounded CROSS JOIN ${memory('bounded.ordinal')}
     WHERE ${raw(IN_TIER)}`);
   return toRelations(nodes);
 }
 
-/** SQL: the memory that supersedes `memory m`; null if the superseding memory is not in recall. */
-const SUCCESSOR = sql`(
-  SELECT s.ordinal FROM ${memoriesBy('s', raw('namespace = m.namespace AND id = m.superseded_by'))}
-  WHERE s.merged_into IS NULL AND s.evicted_at IS NULL)`;
+/** SQL: the memory that replaces `memory m` at a moment; null if it is not in recall. */
+function getSuccessor(moment: Moment): Sql {
+  return sql`(
+    SELECT s.ordinal FROM ${memoriesBy('s', sql`namespace = m.namespace AND ordinal = ${getReplacement(POSTGRES, moment)}`)}
+    WHERE s.merged_into IS NULL AND s.evicted_at IS NULL)`;
+}
 
 /** SQL: the sources of `memory m` that are in recall. */
 const SOURCES = sql`CASE WHEN m.tier = 'semantic' THEN ARRAY(

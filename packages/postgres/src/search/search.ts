@@ -2,16 +2,17 @@ import {
   BEFORE_THE_LAST,
   DISTIL_LIMITS,
   liveAndPassing,
+  type Moment,
   type Queries,
-  RESULT_COLUMNS,
-  raw,
   readResults,
+  resultColumns,
   type Storage,
   sql,
+  toMoment,
 } from '@memoryd/core';
 import { combineMatches, type RecalledMemory, rankFound, type SearchRequest, type Signals } from '@memoryd/search';
 import type { Connection } from '../connection.ts';
-import { isCorrectionExpired, memoriesBy } from '../dialect.ts';
+import { memoriesBy } from '../dialect.ts';
 import type { Replica } from '../replica.ts';
 import { findBestByWords } from './best-by-words.ts';
 import { backgroundCosine, distilCandidates } from './distil-candidates.ts';
@@ -24,7 +25,7 @@ import { getQueryWords } from './words.ts';
 
 /** See `Storage.search`. Must run in a snapshot. */
 async function search(queries: Queries, request: SearchRequest): Promise<Signals> {
-  const { now, poolSize, tailSize } = request;
+  const { poolSize, tailSize } = request;
   const candidateCount = poolSize + tailSize;
   const startedAt = performance.now();
   const scope = await getScope(queries, request);
@@ -41,7 +42,7 @@ async function search(queries: Queries, request: SearchRequest): Promise<Signals
   const tailByMeaning = vector && tailSize > 0 ? await getNearest(vector, candidateCount) : [];
   const vectorsAt = performance.now();
   const found = combineMatches(byWords, byMeaning, tailByMeaning, poolSize);
-  const signals = await collectSignals(queries, { scope, now, queryWords, vector }, found);
+  const signals = await collectSignals(queries, { scope, moment: toMoment(request), queryWords, vector }, found);
   return {
     ...signals,
     stagesMs: { words: wordsAt - startedAt, vectors: vectorsAt - wordsAt, fuse: performance.now() - vectorsAt },
@@ -77,13 +78,13 @@ export function createSearchMethods(
     candidatesAtOnce: CANDIDATES_PER_CALL,
     search: find,
     async searchAndRank(request) {
-      const { namespace, now, maxBytes } = request;
+      const { namespace, maxBytes } = request;
       // Await the vector before `find`, so that no connection is held while the model runs.
       const { ordinals, toSearchResults } = rankFound(
         await find({ ...request, vector: await request.vector }),
         request,
       );
-      return toSearchResults(await readContents(connection, namespace, ordinals, now, maxBytes));
+      return toSearchResults(await readContents(connection, namespace, ordinals, toMoment(request), maxBytes));
     },
     read: (...args) => readContents(connection, ...args),
     distilCandidates: (request) => distil((queries) => distilCandidates(queries, request)),
@@ -98,7 +99,7 @@ export async function readContents(
   queries: Queries,
   namespace: string,
   ordinals: readonly number[],
-  now: number,
+  moment: Moment,
   maxBytes: number,
 ): Promise<{ memories: RecalledMemory[]; truncated: boolean }> {
   const rows = await queries.rows<ResultRow>(sql`
@@ -106,9 +107,9 @@ export async function readContents(
         SELECT m.ordinal, asked.place, octet_length(m.content) AS bytes
         FROM unnest(${ordinals}::bigint[]) WITH ORDINALITY AS asked(ordinal, place)
         CROSS JOIN ${memoriesBy('m', sql`namespace = ${namespace} AND ordinal = asked.ordinal`)}
-        WHERE ${liveAndPassing(queries.dialect, namespace, {}, now)}),
+        WHERE ${liveAndPassing(queries.dialect, namespace, {}, moment.now)}),
       sized AS (SELECT *, sum(bytes) OVER (ORDER BY place ${BEFORE_THE_LAST}) AS before FROM asked)
-    SELECT ${raw(RESULT_COLUMNS)}, ${isCorrectionExpired(now)} AS is_correction_expired
+    SELECT ${resultColumns(queries.dialect, moment)}
     FROM sized CROSS JOIN ${memoriesBy('m', sql`namespace = ${namespace} AND ordinal = sized.ordinal`)}
     WHERE coalesce(sized.before, 0) <= ${maxBytes} ORDER BY sized.place`);
   return readResults(rows, maxBytes);

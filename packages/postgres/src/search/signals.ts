@@ -1,5 +1,5 @@
 import { DEFAULTS } from '@memoryd/contract/limits';
-import type { Queries } from '@memoryd/core';
+import type { Moment, Queries } from '@memoryd/core';
 import {
   collectCandidates,
   type Digest,
@@ -17,7 +17,7 @@ import type { Scope } from './scope.ts';
 
 interface SearchContext {
   scope: Scope;
-  now: number;
+  moment: Moment;
   queryWords: SelectedWords;
   vector: QueryVector | undefined;
 }
@@ -25,10 +25,11 @@ interface SearchContext {
 /** Collects the ranking signals of the candidates, of the memories that supersede them, and of their neighbors. */
 export async function collectSignals(
   queries: Queries,
-  { scope, now, queryWords, vector }: SearchContext,
+  { scope, moment, queryWords, vector }: SearchContext,
   found: Matches,
 ): Promise<Omit<Signals, 'stagesMs'>> {
-  const relations = await readRowRelations(queries, scope, found);
+  const { now } = moment;
+  const relations = await readRowRelations(queries, scope, moment, found);
   const terms = [...queryWords.words.flat(), ...queryWords.synonyms.map(({ term }) => term)];
   const facts = await readFacts(queries, scope.namespace, relations.ordinals, { terms, vector, now });
   const words = indexByTerm(queryWords.words);

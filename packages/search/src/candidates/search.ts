@@ -61,6 +61,9 @@ export interface RecalledMemory extends Owner {
   externalId: string | null;
   createdAt: number;
   updatedAt: number;
+  /** Time from which the memory no longer holds, in ms; null if it has no end. */
+  validTo: number | null;
+  /** The memory that replaces this one at the moment of the request. */
   supersededBy: string | null;
 }
 

@@ -102,6 +102,11 @@ export class IndexQuery {
     return this.#input.kernel.isAllowed(row) !== 0;
   }
 
+  /** Removes a row from the scope of the query. */
+  exclude(row: number): void {
+    this.#input.kernel.excludeRow(row);
+  }
+
   /** Creates query words. Each word is a list of alternative terms. Throws RangeError for more than 128 words. */
   words(terms: readonly (readonly Digest[])[]): IndexQueryWords {
     return new IndexQueryWords(this.#input, terms);

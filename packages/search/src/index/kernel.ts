@@ -32,7 +32,14 @@ export interface Kernel {
   ): void;
   exchange(bytes: number): number;
   putEntry(entry: number): void;
-  setState(ordinal: number, tier: number, expiresAt: number, superseded: number): void;
+  setState(
+    ordinal: number,
+    tier: number,
+    expiresAt: number,
+    beginsAt: number,
+    endsAt: number,
+    replacement: number,
+  ): void;
   removeMemory(ordinal: number): void;
   sweepTerms(maxTerms: number): void;
   findRow(ordinal: number): number;
@@ -43,10 +50,11 @@ export interface Kernel {
   linkRows(before: number, after: number): void;
   beginScope(namespace: number, users: number, userCount: number, now: number): void;
   narrowToTimeAndTier(since: number, until: number, tier: number): void;
-  narrowToCurrent(): void;
   narrowToRows(bytes: number): void;
+  narrowToHolding(at: number, isReplacementAlone: number): void;
   narrowToAny(labels: number, count: number): void;
   isAllowed(row: number): number;
+  excludeRow(row: number): void;
   countMemories(): number;
   sampleTexts(limit: number, into: number): number;
   clearWords(): void;
@@ -71,7 +79,9 @@ export interface Kernel {
   next(row: number): number;
   tier(row: number): number;
   expiresAt(row: number): number;
-  isSuperseded(row: number): number;
+  beginsAt(row: number): number;
+  endsAt(row: number): number;
+  replacement(row: number): number;
   isLive(row: number): number;
   resetExpected(): void;
   expectEntry(entry: number): void;

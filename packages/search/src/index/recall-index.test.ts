@@ -25,7 +25,8 @@ const plain: EntryFacts = {
   importance: 0.5,
 };
 const wholeNamespace: Scope = { namespace: NAMESPACE, now: 0, labels: [], filter: {} };
-const state = { tier: 'episodic', expiresAt: null, superseded: false } as const;
+const held = { beginsAt: null, endsAt: null, replacement: 'none' } as const;
+const state = { tier: 'episodic', expiresAt: null, ...held } as const;
 
 /** Returns memories with these differences from `plain` and ordinals 1, 2, … */
 function getEntries(...differences: Partial<EntryFacts>[]): EntryFacts[] {
@@ -168,7 +169,7 @@ describe('recall index word search', () => {
   it('excludes semantic memories from the document frequencies', () => {
     const index = new RecallIndex();
     for (const ordinal of [1, 2, 3]) index.putEntry(packEntry({ ...plain, ordinal, frequencies: new Map([[7, 1]]) }));
-    const state = { expiresAt: null, superseded: false };
+    const state = { expiresAt: null, ...held };
     const counted = () => {
       const question = index.beginQuery(wholeNamespace);
       const words = question.words([[7]]);
@@ -364,7 +365,9 @@ describe('recall index for one user among many', () => {
     state: fc.record({
       tier: fc.constantFrom('episodic' as const, 'semantic' as const),
       expiresAt: fc.constantFrom(null, 10, 30),
-      superseded: fc.boolean(),
+      beginsAt: fc.constantFrom(null, 5, 25),
+      endsAt: fc.constantFrom(null, 15, 35),
+      replacement: fc.constantFrom('none', 'lasting'),
     }),
   });
   const anyScope = fc.record({
@@ -378,6 +381,9 @@ describe('recall index for one user among many', () => {
       { since: 10, until: 40 },
       { tier: 'episodic' as const },
       { superseded: false as const },
+      { superseded: false as const, at: 20 },
+      { holding: true as const },
+      { holding: true as const, at: 20 },
     ),
   });
 

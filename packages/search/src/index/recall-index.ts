@@ -42,9 +42,20 @@ export interface IndexedModel {
 export interface MemoryState {
   tier: Tier;
   expiresAt: number | null;
-  /** True if another memory supersedes this memory. */
-  superseded: boolean;
+  /** Time from which the memory holds; null for its creation time. */
+  beginsAt: number | null;
+  /** Time from which the memory no longer holds, or from which another memory replaces it; null if never. */
+  endsAt: number | null;
+  replacement: Replacement;
 }
+
+/**
+ * Whether another memory replaces a memory: none does, one does from `endsAt` on, or the two times do not tell when the
+ * memory holds.
+ */
+type Replacement = 'none' | 'lasting' | 'varying';
+
+const REPLACEMENT_NUMBERS: Readonly<Record<Replacement, number>> = { none: 0, lasting: 1, varying: 2 };
 
 /** The memories that a query can return. */
 export interface Scope {
@@ -55,7 +66,7 @@ export interface Scope {
   agents?: readonly Digest[] | undefined;
   /** A memory must have all labels of the list. */
   labels: readonly Digest[];
-  filter: Pick<MemoryFilter, 'tier' | 'since' | 'until' | 'superseded'>;
+  filter: Pick<MemoryFilter, 'tier' | 'since' | 'until' | 'at' | 'holding' | 'superseded'>;
   /** A memory must have a byte other than 0 at the place of its row; undefined matches any memory. */
   rows?: Uint8Array | undefined;
 }
@@ -114,6 +125,7 @@ export class RecallIndex {
   readonly #sessionOrder = new SessionOrder(this.#kernel);
   #nearness: Nearness | undefined;
   #columns: FilterColumns | undefined;
+  readonly #varying = new Set<number>();
 
   /**
    * Throws if the model has more dimensions than `MAX_DIMENSIONS`.
@@ -166,27 +178,38 @@ export class RecallIndex {
     this.#exchange.guardMemory(() => this.#kernel.putEntry(at));
   }
 
-  /** Sets the state of an indexed memory. The state of a new memory is episodic, without expiry and not superseded. */
-  setState(ordinal: number, { tier, expiresAt, superseded }: MemoryState): void {
-    const end = expiresAt ?? Number.POSITIVE_INFINITY;
+  /** Sets the state of an indexed memory. The state of a new memory is episodic, without expiry, end or replacement. */
+  setState(ordinal: number, { tier, expiresAt, beginsAt, endsAt, replacement }: MemoryState): void {
+    const [expiry, end] = [expiresAt ?? Number.POSITIVE_INFINITY, endsAt ?? Number.POSITIVE_INFINITY];
     this.#columns?.noteChange(ordinal);
-    this.#kernel.setState(ordinal, TIER_NUMBERS[tier], end, Number(superseded));
+    const begin = beginsAt ?? Number.POSITIVE_INFINITY;
+    this.#kernel.setState(ordinal, TIER_NUMBERS[tier], expiry, begin, end, REPLACEMENT_NUMBERS[replacement]);
+    if (replacement === 'varying') this.#varying.add(ordinal);
+    else this.#varying.delete(ordinal);
+  }
+
+  /** Ordinals of the memories whose times in the index do not tell when they hold. */
+  get varying(): Iterable<number> {
+    return this.#varying;
   }
 
   /** Returns true if a memory is indexed with the given state. */
-  hasState(ordinal: number, { tier, expiresAt, superseded }: MemoryState): boolean {
+  hasState(ordinal: number, { tier, expiresAt, beginsAt, endsAt, replacement }: MemoryState): boolean {
     const row = this.getRow(ordinal);
     return (
       row !== NO_ROW &&
       this.#kernel.tier(row) === TIER_NUMBERS[tier] &&
       this.#kernel.expiresAt(row) === (expiresAt ?? Number.POSITIVE_INFINITY) &&
-      this.isSuperseded(row) === superseded
+      (beginsAt === null || this.#kernel.beginsAt(row) === beginsAt) &&
+      this.#kernel.endsAt(row) === (endsAt ?? Number.POSITIVE_INFINITY) &&
+      this.#kernel.replacement(row) === REPLACEMENT_NUMBERS[replacement]
     );
   }
 
   /** Removes a memory from the index. No effect if the memory is not indexed. */
   removeMemory(ordinal: number): void {
     this.#nearness?.forget(ordinal);
+    this.#varying.delete(ordinal);
     this.#kernel.removeMemory(ordinal);
   }
 
@@ -236,7 +259,10 @@ export class RecallIndex {
     return this.#kernel.matchesExpected() !== 0;
   }
 
-  /** Begins a query. Ends the previous query. */
+  /**
+   * Begins a query. Ends the previous query. If the filter has `holding` or `superseded`, the caller must exclude the
+   * memories of `varying` that do not meet it.
+   */
   beginQuery({ namespace, now, users = [], agents, labels, filter, rows }: Scope): IndexQuery {
     this.#sessionOrder.orderPostponed();
     this.#input.clear();
@@ -246,7 +272,8 @@ export class RecallIndex {
     if (filter.since !== undefined || filter.until !== undefined || tier !== undefined) {
       this.#kernel.narrowToTimeAndTier(since, until, tier === undefined ? ANY_TIER : TIER_NUMBERS[tier]);
     }
-    if (filter.superseded === false) this.#kernel.narrowToCurrent();
+    const { holding = false, superseded } = filter;
+    if (holding || superseded === false) this.#kernel.narrowToHolding(filter.at ?? now, Number(!holding));
     if (rows) this.#kernel.narrowToRows(this.#exchange.writeBytes(rows));
     const narrowings = [...(agents ? [agents] : []), ...labels.map((label) => [label])];
     for (const any of narrowings) this.#kernel.narrowToAny(this.#exchange.writeDigests(any), any.length);
@@ -351,8 +378,9 @@ export class RecallIndex {
     return this.#kernel.tier(row) === TIER_NUMBERS.semantic;
   }
 
-  isSuperseded(row: number): boolean {
-    return this.#kernel.isSuperseded(row) !== 0;
+  /** Returns true if another memory was stored to supersede the memory, whether or not it has begun or ended. */
+  hasSuccessor(row: number): boolean {
+    return this.#kernel.replacement(row) !== 0;
   }
 }
 

@@ -3,9 +3,12 @@ import { getScoreWord, type Memory, type RecallResult, type SessionMemory } from
 import { type TimeFlags, toShortTime } from './local-time.ts';
 import { limitLines, wrap } from './table.ts';
 
+/** When a memory ends, and what replaces it. */
+type Outdated = Pick<Memory, 'valid_to' | 'superseded_by'>;
+
 /** A memory in the output of a command. Optional fields are absent if the response does not contain them. */
-export type ListedMemory = Omit<SessionMemory, 'importance' | 'merged_into'> &
-  Partial<Pick<Memory, 'session_id' | 'tier'> & Pick<RecallResult, 'score'>> & {
+export type ListedMemory = Omit<SessionMemory, 'importance' | 'merged_into' | keyof Outdated> &
+  Partial<Outdated & Pick<Memory, 'session_id' | 'tier'> & Pick<RecallResult, 'score'>> & {
     /** Printed below the text. */
     note?: string;
   };

@@ -226,8 +226,11 @@ function* owned(): Iterable<Step> {
   const reads = [...lists, '/memories/m0?', '/memories/m0/history?'];
   for (const url of reads) yield { step: `${url} of Ann`, url: `${url}${ann}&shared=true` };
   const filter = `&filter=${encodeURIComponent('{"$not": {"tag": "theirs"}}')}`;
-  for (const url of ['/recall?query=Ann&', '/memories?', '/sessions?', '/session/s1?', '/export?'])
+  for (const url of ['/recall?query=Ann&', '/memories?', '/sessions?', '/session/s1?', '/export?']) {
     yield { step: `${url} of Ann with a filter`, url: `${url}${ann}${filter}` };
+    yield { step: `${url} of Ann that holds`, url: `${url}${ann}&current=true` };
+    yield { step: `${url} of Ann that held`, url: `${url}${ann}&as_of=2024-01-01` };
+  }
   yield { step: 'users', url: '/users?limit=1' };
   yield { step: 'more users', url: '/users?cursor=none' };
   const quota = { memories: 10, bytes: null };

@@ -1,4 +1,11 @@
-import { invalidRequest, LIMITS, type MemoryApi, type MemoryError, type RecallResult } from '@memoryd/contract';
+import {
+  invalidRequest,
+  LIMITS,
+  type MemoryApi,
+  type MemoryError,
+  type RecallResult,
+  toCurrentRecall,
+} from '@memoryd/contract';
 import { firstThatFit, formatResults, type View } from '@memoryd/contract/tools';
 import type { GetPromptResult, Prompt } from '@modelcontextprotocol/sdk/types.js';
 
@@ -30,12 +37,8 @@ export async function contextPrompt(
   // Checked here, because the error of recall would name the field `query` instead of `task`.
   if (task.includes('\0') || !task.isWellFormed()) throw createTaskError('not contain U+0000 or a lone surrogate');
   const query = [...task.trim()].slice(0, LIMITS.queryChars).join('');
-  const { results } = await api.recall({
-    query,
-    top_k: MAX_CONTEXT_MEMORIES,
-    timezone: view.zone.name,
-    ...(session_id && { session_id }),
-  });
+  const request = { query, top_k: MAX_CONTEXT_MEMORIES, timezone: view.zone.name, ...(session_id && { session_id }) };
+  const { results } = await api.recall(toCurrentRecall(request));
   // The task is last, because its own lines could look like the end of the memories.
   const text = `${formatMemories(firstThatFit(results), view)}\n\nTask: ${task}`;
   return { description: CONTEXT_PROMPT.description, messages: [{ role: 'user', content: { type: 'text', text } }] };

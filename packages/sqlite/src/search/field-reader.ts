@@ -8,7 +8,7 @@ type Values = ReturnType<FieldReader>;
 export function createFieldReader(connection: Connection): FieldReader {
   return (field, ordinals) => {
     const path = getMetadataPath(field);
-    const value = path ? 'm.metadata -> @path' : `m.${field === 'tag' ? 'tags' : field}`;
+    const value = path ? 'm.metadata -> @path' : getColumn(field);
     const parameters = {
       ...(path && { path: toJsonPath(path) }),
       ...(ordinals && { ordinals: JSON.stringify(ordinals) }),
@@ -17,4 +17,10 @@ export function createFieldReader(connection: Connection): FieldReader {
     const select = sql(connection, `SELECT m.ordinal, ${value} AS value FROM ${memories}`);
     return select.raw().iterate(parameters) as Values;
   };
+}
+
+function getColumn(field: string): string {
+  // A memory holds from its creation unless it has another begin.
+  if (field === 'valid_from') return 'coalesce(m.valid_from, m.created_at)';
+  return `m.${field === 'tag' ? 'tags' : field}`;
 }

@@ -1,12 +1,13 @@
-import { CorruptDatabaseError, IN_TIER } from '@memoryd/core';
+import { CorruptDatabaseError, IN_TIER, type ValidityTimes, validityTimes } from '@memoryd/core';
 import { type IndexedModel, IndexFullError, type MemoryState, RecallIndex } from '@memoryd/search';
 import { type Connection, modelInUse, sql } from '../connection.ts';
+import { SQLITE } from '../dialect.ts';
 import { readEntries, verifyEntry } from '../recall-entry.ts';
 
 /** The columns of a memory's state, selected from `memory m`. */
-const STATE = 'm.tier, m.expires_at AS expiresAt, m.superseded_by IS NOT NULL AS superseded';
+const STATE = `m.tier, m.expires_at AS expiresAt, ${validityTimes(SQLITE).text}`;
 
-type StateRow = Omit<MemoryState, 'superseded'> & { ordinal: number; superseded: number };
+type StateRow = Pick<MemoryState, 'tier' | 'expiresAt'> & ValidityTimes & { ordinal: number };
 
 /**
  * Fraction of the memories that must be removed or changed before a full index is rebuilt. Without this minimum, every
@@ -235,7 +236,7 @@ function fill(index: RecallIndex, connection: Connection): void {
   for (const state of unusualStates(connection)) setState(index, state);
 }
 
-// Yields the memories whose state differs from the default of the index: episodic, without expiry and not superseded.
+// Yields the memories whose state differs from the default of the index: episodic, without expiry, validity or successor.
 function* unusualStates(connection: Connection): Iterable<StateRow> {
   const select = `SELECT m.ordinal, ${STATE} FROM memory m INDEXED BY`;
   yield* sql(
@@ -245,7 +246,11 @@ function* unusualStates(connection: Connection): Iterable<StateRow> {
   yield* sql(
     connection,
     `${select} memory_unusual
-     WHERE m.tier = 'semantic' OR m.expires_at IS NOT NULL OR m.superseded_by IS NOT NULL`,
+     WHERE m.tier = 'semantic' OR m.expires_at IS NOT NULL OR m.valid_from IS NOT NULL OR m.valid_to IS NOT NULL`,
+  ).iterate() as Iterable<StateRow>;
+  yield* sql(
+    connection,
+    `SELECT m.ordinal, ${STATE} FROM (SELECT DISTINCT ordinal FROM succession) AS replaced CROSS JOIN memory m USING (ordinal)`,
   ).iterate() as Iterable<StateRow>;
 }
 
@@ -253,8 +258,13 @@ function setState(index: RecallIndex, row: StateRow): void {
   index.setState(row.ordinal, toState(row));
 }
 
-function toState({ tier, expiresAt, superseded }: StateRow): MemoryState {
-  return { tier, expiresAt, superseded: superseded !== 0 };
+function toState({ tier, expiresAt, beginsAt, validTo, replacedAt, isReplacedForATime }: StateRow): MemoryState {
+  const state = { tier, expiresAt, beginsAt };
+  if (isReplacedForATime) return { ...state, endsAt: null, replacement: 'varying' };
+  if (replacedAt === null) return { ...state, endsAt: validTo, replacement: 'none' };
+  // One time cannot tell apart that a memory ended and that another replaced it later.
+  const isEarlierEnd = validTo !== null && validTo < replacedAt;
+  return { ...state, endsAt: isEarlierEnd ? null : replacedAt, replacement: isEarlierEnd ? 'varying' : 'lasting' };
 }
 
 /** Returns the differences between an up-to-date index and the file. */

@@ -1,4 +1,4 @@
-import { IN_TIER, RESULT_COLUMNS, readResults } from '@memoryd/core';
+import { liveAndPassing, type Moment, readResults, resultColumns, sql, toMoment } from '@memoryd/core';
 import {
   AGENT_LABEL,
   belongsTo,
@@ -29,7 +29,8 @@ import {
   USER_LABEL,
   type WordCounter,
 } from '@memoryd/search';
-import { type Connection, sql } from '../connection.ts';
+import type { Connection } from '../connection.ts';
+import { readRows, SQLITE } from '../dialect.ts';
 import { createFieldReader } from './field-reader.ts';
 import { collectSignals, exactCosines } from './signals.ts';
 
@@ -50,7 +51,7 @@ const MEASURED_OF_FEW = { byMeaning: 10, byWords: 2 };
 
 /** See `Storage.search`. Must run in a transaction, with the index updated to its snapshot. */
 export async function search(connection: Connection, index: RecallIndex, request: SearchRequest): Promise<Signals> {
-  const { namespace, now, poolSize, tailSize } = request;
+  const { namespace, poolSize, tailSize } = request;
   const beganAt = performance.now();
   const { indexQuery, selected, words } = await beginQuery(connection, index, request);
   const rowsByWords = words.best(selected.shares, {
@@ -74,7 +75,7 @@ export async function search(connection: Connection, index: RecallIndex, request
       words,
       selected,
       namespace,
-      now,
+      moment: toMoment(request),
       vector: byMeaning.vector,
       states: byMeaning.vector && request.vector?.states,
       measured: byMeaning.measured,
@@ -130,9 +131,9 @@ export async function searchAndRank(
   index: RecallIndex,
   request: RankedSearchRequest,
 ): Promise<SearchResults> {
-  const { namespace, now, maxBytes, filter } = request;
+  const { namespace, maxBytes, filter } = request;
   const { ordinals, toSearchResults } = rankFound(await search(connection, index, request), request);
-  return toSearchResults(readContents(connection, namespace, ordinals, now, maxBytes, filter));
+  return toSearchResults(readContents(connection, namespace, ordinals, toMoment(request), maxBytes, filter));
 }
 
 type ResultRow = Parameters<typeof readResults>[0] extends Iterable<infer Row> ? Row : never;
@@ -142,23 +143,20 @@ export function readContents(
   connection: Connection,
   namespace: string,
   ordinals: readonly number[],
-  now: number,
+  moment: Moment,
   maxBytes: number,
   of: OwnerFilter = {},
 ): { memories: RecalledMemory[]; truncated: boolean } {
-  const byOrdinal = sql(
-    connection,
-    `SELECT ${RESULT_COLUMNS},
-       (SELECT s.expires_at <= @now FROM memory s WHERE s.namespace = m.namespace AND s.id = m.superseded_by)
-         AS is_correction_expired
-     FROM memory m WHERE m.ordinal = @ordinal AND m.namespace = @namespace AND ${IN_TIER}
-       AND (m.expires_at IS NULL OR m.expires_at > @now)`,
-  );
+  const columns = resultColumns(SQLITE, moment);
+  const isLive = liveAndPassing(SQLITE, namespace, {}, moment.now);
   return readResults(rows(), maxBytes);
 
   function* rows(): Iterable<ResultRow> {
     for (const ordinal of ordinals) {
-      const row = byOrdinal.get({ ordinal, namespace, now }) as ResultRow | undefined;
+      const [row] = readRows<ResultRow>(
+        connection,
+        sql`SELECT ${columns} FROM memory m WHERE m.ordinal = ${ordinal} AND ${isLive}`,
+      );
       // The filter is checked again, because the index stores users and agents as digests, which can collide.
       if (row && belongsTo({ userId: row.user_id, agentId: row.agent_id }, of)) yield row;
     }
@@ -184,6 +182,7 @@ async function beginQuery(connection: Connection, index: RecallIndex, request: S
     filter,
     rows: filter.condition && index.columns.match(filter.condition, createFieldReader(connection)),
   });
+  excludeVarying(connection, index, indexQuery, request);
   let words = indexQuery.words([]);
   const counter: WordCounter = {
     memoryCount: indexQuery.memoryCount,
@@ -197,6 +196,29 @@ async function beginQuery(connection: Connection, index: RecallIndex, request: S
   // Words that were counted are not looked up again.
   if (words.terms !== selected.words) words = indexQuery.words(selected.words);
   return { indexQuery, selected, words };
+}
+
+/** Excludes the memories that do not meet the filter, and of which the index cannot tell. */
+function excludeVarying(
+  connection: Connection,
+  index: RecallIndex,
+  indexQuery: IndexQuery,
+  { namespace, filter, now }: SearchRequest,
+): void {
+  const { at, holding, superseded } = filter;
+  if (!holding && superseded !== false) return;
+  const validity = {
+    ...(at !== undefined && { at }),
+    ...(holding && { holding }),
+    ...(superseded === false && { superseded }),
+  };
+  const passing = liveAndPassing(SQLITE, namespace, validity, now);
+  for (const ordinal of index.varying) {
+    const row = index.getRow(ordinal);
+    if (!indexQuery.isAllowed(row)) continue;
+    const passes = readRows(connection, sql`SELECT 1 FROM memory m WHERE m.ordinal = ${ordinal} AND ${passing}`);
+    if (passes.length === 0) indexQuery.exclude(row);
+  }
 }
 
 /** Returns the labels of the users and agents of an owner filter. */

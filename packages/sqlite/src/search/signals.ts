@@ -1,4 +1,4 @@
-import { IN_TIER } from '@memoryd/core';
+import { getReplacement, type Moment, sql as toSql } from '@memoryd/core';
 import type { Description, IndexQuery, IndexQueryWords, Int8Vector, RecallIndex, SelectedWords } from '@memoryd/search';
 import {
   type CandidateRows,
@@ -17,6 +17,7 @@ import {
   WHOLE_RETENTION,
 } from '@memoryd/search';
 import { type Connection, sql } from '../connection.ts';
+import { readRows, SQLITE } from '../dialect.ts';
 import { NO_SESSION_MARK, readEntry } from '../recall-entry.ts';
 
 /** The data of a search that does not depend on a row. */
@@ -27,7 +28,7 @@ interface SearchContext {
   index: RecallIndex;
   namespace: string;
   words: IndexQueryWords;
-  now: number;
+  moment: Moment;
   vector: Int8Vector | undefined;
   /** Token states of the query, if the model in use computed them. */
   states: Int8Array | undefined;
@@ -53,7 +54,7 @@ export function collectSignals(context: SearchContext, found: Matches): Omit<Sig
     texts: texts(context.connection, described, candidates.candidateCount),
     cosines: cosines(context, rows, getPlaces),
     nearnesses: nearnesses(context, described.ordinals.subarray(0, candidates.candidateCount)),
-    retentions: retentions(context.connection, described, candidates.candidateCount, context.now),
+    retentions: retentions(context.connection, described, candidates.candidateCount, context.moment.now),
     sessions: described.sessions.map((session, row) => (hasNoSession(described, row) ? NO_SESSION : session - 1)),
     previous: getPlaces(described.previous),
     next: getPlaces(described.next),
@@ -61,7 +62,7 @@ export function collectSignals(context: SearchContext, found: Matches): Omit<Sig
     marks: described.marks.map((marks) => marks & ~NO_SESSION_MARK),
     speaks: speaks(context, rows),
     ...context.selected.kinds,
-    now: context.now,
+    now: context.moment.now,
   };
 }
 
@@ -81,16 +82,14 @@ function getRowRelations(context: SearchContext): RowRelations {
   };
 }
 
-/** Returns the row of the memory that supersedes the memory of `row`, or `NO_ROW` if no indexed memory does. */
-function getSuccessor({ connection, index }: SearchContext, row: number): number {
-  if (!index.isSuperseded(row)) return NO_ROW;
-  const ordinal = sql(
+/** Returns the row of the memory that replaces the memory of `row`, or `NO_ROW` if no indexed memory does. */
+function getSuccessor({ connection, index, moment }: SearchContext, row: number): number {
+  if (!index.hasSuccessor(row)) return NO_ROW;
+  const [found] = readRows<{ ordinal: number | null }>(
     connection,
-    `SELECT m.ordinal FROM memory o JOIN memory m ON m.namespace = o.namespace AND m.id = o.superseded_by
-     WHERE o.ordinal = ? AND ${IN_TIER}`,
-  )
-    .pluck()
-    .get(index.ordinal(row)) as number | undefined;
+    toSql`SELECT ${getReplacement(SQLITE, moment)} AS ordinal FROM memory m WHERE m.ordinal = ${index.ordinal(row)}`,
+  );
+  const ordinal = found?.ordinal ?? undefined;
   return ordinal === undefined ? NO_ROW : index.getRow(ordinal);
 }
 
