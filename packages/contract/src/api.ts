@@ -50,7 +50,7 @@ export interface WriteCondition extends OwnScopeRequest {
 export interface MemoryApi {
   /**
    * Stores a memory. Resolves when the memory is on disk. CONFLICT if the idempotency key was used with another
-   * request.
+   * request, or for `supersedes` as in `update`. NOT_FOUND if `supersedes` does not exist in the scope.
    */
   store(request: StoreRequest, options?: StoreOptions): Promise<StoreResponse>;
   /**
@@ -78,7 +78,11 @@ export interface MemoryApi {
   history(memoryId: string, request?: HistoryRequest): Promise<HistoryResponse>;
   /** Lists the memories that match a filter, newest first. */
   memories(request: MemoriesRequest): Promise<MemoriesResponse>;
-  /** Changes a memory. NOT_FOUND as for `memory`; PRECONDITION_FAILED if the current version is not in `ifVersions`. */
+  /**
+   * Changes a memory. NOT_FOUND as for `memory`, and if `supersedes` does not exist in the scope. CONFLICT if the memory
+   * would supersede itself through others, or a memory from which it was distilled. PRECONDITION_FAILED if the current
+   * version is not in `ifVersions`.
+   */
   update(memoryId: string, request: UpdateRequest, condition?: WriteCondition): Promise<UpdateResponse>;
   /**
    * Deletes a memory and its merged duplicates for good. Removes their words from semantic memories that were distilled

@@ -10,7 +10,7 @@ export const ERRORS = {
   CONFLICT: {
     status: 409,
     meaning:
-      'The idempotency key was used with another body, the consolidation run cannot be undone, or another memory has the id.',
+      'The idempotency key was used with another body, the consolidation run cannot be undone, another memory has the id, or a memory would supersede itself.',
   },
   PRECONDITION_FAILED: { status: 412, meaning: 'The memory was changed by another client in the meantime.' },
   PAYLOAD_TOO_LARGE: { status: 413, meaning: 'The request body is too large.' },

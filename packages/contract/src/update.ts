@@ -15,7 +15,7 @@ function clearableTime(description: string) {
 
 /**
  * Fields to change in a memory. Omitted fields stay as they are. Null means the same as leaving the field out, except in
- * times, which null clears.
+ * times and in `supersedes`, which null clears.
  */
 export const UpdateRequest = Type.Object(
   {
@@ -28,18 +28,26 @@ export const UpdateRequest = Type.Object(
     valid_to: clearableTime(
       'Time from which the memory no longer holds; later than `valid_from`. Null removes the end.',
     ),
+    supersedes: Type.Optional(
+      Type.Union([MemoryId, Type.Null()], {
+        description:
+          'The memory of the same user and agent that this one replaces, in place of an earlier one. Null removes the link.',
+        'x-must': 'be null or the id of a memory',
+      }),
+    ),
   },
   {
     additionalProperties: false,
     minProperties: 1,
     examples: [{ content: 'Mara is allergic to walnuts and hazelnuts.' }],
-    'x-must': 'contain at least one of content, importance, tags, metadata, expires_at, valid_from, valid_to',
+    'x-must':
+      'contain at least one of content, importance, tags, metadata, expires_at, valid_from, valid_to, supersedes',
   },
 );
 export type UpdateRequest = Type.Static<typeof UpdateRequest>;
 
-/** An update without its null fields, except the times, which null clears. */
-export type UpdateFields = WithoutNulls<UpdateRequest, 'expires_at' | 'valid_from' | 'valid_to'>;
+/** An update without its null fields, except the fields that null clears. */
+export type UpdateFields = WithoutNulls<UpdateRequest, 'expires_at' | 'valid_from' | 'valid_to' | 'supersedes'>;
 
 export const UpdateResponse = Type.Object({ id: MemoryId, status: Type.Literal('updated'), redacted: Redacted });
 export type UpdateResponse = Type.Static<typeof UpdateResponse>;

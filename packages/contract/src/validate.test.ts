@@ -219,7 +219,7 @@ describe('createCheck', () => {
       {
         path: '',
         message:
-          'body must contain at least one of content, importance, tags, metadata, expires_at, valid_from, valid_to',
+          'body must contain at least one of content, importance, tags, metadata, expires_at, valid_from, valid_to, supersedes',
       },
     ]);
     expect(checkUpdate({ expires_at: null })).toEqual([]);

@@ -219,7 +219,7 @@ describe('PUT /update/{memory_id} rejects', () => {
     session_id: ['other'],
     source: ['other'],
     created_at: ['2024-01-01T00:00:00Z'],
-    supersedes: ['other'],
+    supersedes: [7, true, [], {}, NUL],
     id: ['other'],
     tier: ['semantic'],
     colour: ['red'],

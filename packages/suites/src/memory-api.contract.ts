@@ -789,6 +789,44 @@ export function memoryApiContract(
       expect((await memory.session({ session_id: 'alarm' })).total).toBe(0);
     });
 
+    it('makes a memory supersede another, in place of the earlier one, until null removes the link', async () => {
+      const [first = '', second = ''] = await storeAll('relinked', [
+        'the yak is shorn in May',
+        'the yak is shorn in June',
+      ]);
+      const id = await getId(memory.store({ content: 'the yak is shorn in July', session_id: 'relinked' }));
+      for (const [supersedes, version] of [[first, 2] as const, [second, 3] as const, [null, 4] as const]) {
+        await memory.update(id, { supersedes });
+        expect(await memory.memory(id)).toMatchObject({ supersedes, version });
+        for (const each of [first, second]) {
+          expect((await memory.memory(each)).superseded_by).toBe(each === supersedes ? id : null);
+        }
+        const kept = await recallIds({ query: 'yak shorn', session_id: 'relinked', superseded: false });
+        expect(kept.sort()).toEqual([first, second, id].filter((each) => each !== supersedes).sort());
+      }
+    });
+
+    it('refuses a memory that would supersede itself or an unknown memory, and changes nothing', async () => {
+      const id = await getId(memory.store({ content: 'a yak' }));
+      const next = await getId(memory.store({ content: 'a shorn yak', supersedes: id }));
+      const last = await getId(memory.store({ content: 'a yak in a coat', supersedes: next }));
+      for (const [supersedes, code] of [
+        [id, 'INVALID_REQUEST'] as const,
+        [next, 'CONFLICT'] as const,
+        [last, 'CONFLICT'] as const,
+        ['unknown', 'NOT_FOUND'] as const,
+        [7 as never, 'INVALID_REQUEST'] as const,
+      ]) {
+        await expectError(memory.update(id, { content: 'changed', supersedes }), code, '/supersedes');
+      }
+      expect(await memory.memory(id)).toMatchObject({
+        content: 'a yak',
+        supersedes: null,
+        superseded_by: next,
+        version: 1,
+      });
+    });
+
     it('changes a memory only if it has one of the versions in the request', async () => {
       const id = await getId(memory.store({ content: 'contested' }));
       await memory.update(id, { importance: 0.1 }, { ifVersions: [7, 1] });

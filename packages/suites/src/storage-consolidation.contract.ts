@@ -113,6 +113,14 @@ export function consolidationStorageContract(tested: TestedStorage): void {
       expect((await mergeDuplicates(10)).count).toBe(0);
     });
 
+    it('consolidation merges superseded memories and their successor once the link between them is removed', async () => {
+      const [old] = [await storeMemory({ content: 'old' }), await storeMemory({ content: 'old' })];
+      const [next] = [await storeMemory({ content: 'new', supersedes: old.id }), await storeMemory({ content: 'new' })];
+      expect((await mergeDuplicates(10)).count).toBe(0);
+      await tested.storage.update({ namespace: 'default', id: next.id, at: NOW, supersedes: null });
+      expect((await mergeDuplicates(10)).count).toBe(2);
+    });
+
     it('consolidation does not merge memories that differ in source or metadata', async () => {
       const stored = [
         await storeMemory({ content: 'x' }),
@@ -271,6 +279,16 @@ export function consolidationStorageContract(tested: TestedStorage): void {
       await tested.storage.forget('default', hidden);
       expect(await read(visible)).toMatchObject({ supersededBy: correction.id });
       expect(await read(correction.id)).toMatchObject({ supersedes: visible });
+    });
+
+    it('becomes independent if it supersedes a memory', async () => {
+      const other = await storeMemory();
+      const [visible = '', hidden = ''] = await merged('x', 'x');
+      await tested.storage.update({ namespace: 'default', id: hidden, at: NOW, supersedes: null });
+      expect(await read(hidden)).toMatchObject({ mergedInto: visible });
+      await tested.storage.update({ namespace: 'default', id: hidden, at: NOW, supersedes: other.id });
+      expect(await read(hidden)).toMatchObject({ mergedInto: null, supersedes: other.id });
+      expect(await read(other.id)).toMatchObject({ supersededBy: hidden });
     });
 
     it('becomes independent if its text changes', async () => {

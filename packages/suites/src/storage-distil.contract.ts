@@ -599,6 +599,36 @@ export function distilStorageContract(tested: TestedStorage): void {
     });
   });
 
+  describe('an update of the memory that another supersedes', () => {
+    const update = (id: string, supersedes: string | null) =>
+      tested.storage.update({ namespace: 'default', id, at: NOW, supersedes });
+
+    it('ends the summaries of the superseded memory, which can be distilled again once the link is removed', async () => {
+      const [a, b, c] = (await storeAll(CATS)) as [StoredMemory, StoredMemory, StoredMemory];
+      await distil([a, b], 'Mimi is a cat.');
+      expect(await update(c.id, a.id)).toMatchObject({ outcome: 'updated' });
+      expect(await semantic()).toBeUndefined();
+      await inRun((run) => tested.storage.dropCandidates(run, [a, b, { ...c, version: 2 }]));
+      expect(await waiting()).toEqual([]);
+      await update(c.id, null);
+      expect(await waiting()).toEqual([a.ordinal]);
+    });
+
+    it('refuses a summary that would supersede its own source, and does not link it to equal texts', async () => {
+      const [a, b, same] = (await storeAll(['Mimi eats.', 'Mimi runs.', 'Mimi eats.'])) as [
+        StoredMemory,
+        StoredMemory,
+        StoredMemory,
+      ];
+      await distil([a, b], 'Mimi is a cat.');
+      expect(await update('semantic', a.id)).toEqual({ outcome: 'superseding-itself' });
+      expect(await update('semantic', same.id)).toMatchObject({ outcome: 'updated' });
+      const supersededBy = async ({ id }: StoredMemory) =>
+        (await tested.storage.memory('default', id, LATER))?.supersededBy;
+      expect([await supersededBy(a), await supersededBy(same)]).toEqual([null, 'semantic']);
+    });
+  });
+
   describe('undoing a distillation run', () => {
     it('removes the semantic memory, and prevents a new distillation of its group', async () => {
       const stored = await storeAll(CATS);

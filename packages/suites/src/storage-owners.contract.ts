@@ -114,6 +114,12 @@ export function ownerStorageContract(tested: TestedStorage): void {
       for (const other of [BEN, { userId: 'ann', agentId: 'cook' }, { userId: '', agentId: '' }]) {
         const outcome = await tested.storage.store(nextMemory({ ...other, supersedes: id }));
         expect(outcome).toEqual({ outcome: 'superseded-unknown' });
+        const change = { namespace: 'default', id: (await storeMemory(other)).id, at: NOW, supersedes: id };
+        expect(await tested.storage.update(change)).toEqual({ outcome: 'superseded-unknown' });
+        expect(await tested.storage.memory('default', change.id, NOW * 2)).toMatchObject({
+          supersedes: null,
+          version: 1,
+        });
       }
       await storeMemory({ ...ANN, supersedes: id });
       expect((await tested.storage.memory('default', id, NOW * 2))?.supersededBy).not.toBeNull();

@@ -22,11 +22,23 @@ interface Held {
 class Model {
   memories: Held[] = [];
 
-  supersede(successor: Held, superseded: Held): void {
-    for (const each of this.memories.slice(0, this.memories.indexOf(successor))) {
-      const isSame = each.text === superseded.text && each.session === superseded.session;
-      if (each === superseded || isSame) each.successors.add(successor);
-    }
+  /** Returns false, and changes nothing, if the successor would supersede itself. */
+  supersede(successor: Held, superseded: Held | undefined): boolean {
+    const later = this.getLater(successor);
+    if (superseded && later.has(superseded)) return false;
+    for (const { successors } of this.memories) successors.delete(successor);
+    if (!superseded) return true;
+    const earlier = this.memories.slice(0, this.memories.indexOf(successor));
+    const same = earlier.filter(({ text, session }) => text === superseded.text && session === superseded.session);
+    for (const each of [superseded, ...same]) if (!later.has(each)) each.successors.add(successor);
+    return true;
+  }
+
+  /** Returns a memory, and the memories that supersede it, directly or through others. */
+  getLater(memory: Held): Set<Held> {
+    const later = new Set([memory]);
+    for (const each of later) for (const successor of each.successors) later.add(successor);
+    return later;
   }
 
   forget(gone: Held): void {
@@ -77,6 +89,14 @@ const anyStep = fc.oneof(
     arbitrary: fc.record({ step: fc.constant('expire' as const), place: fc.nat({ max: 20 }), expiry: anyExpiry }),
   },
   { weight: 1, arbitrary: fc.record({ step: fc.constant('forget' as const), place: fc.nat({ max: 20 }) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      step: fc.constant('link' as const),
+      place: fc.nat({ max: 20 }),
+      supersedes: fc.option(fc.nat({ max: 20 }), { nil: undefined, freq: 4 }),
+    }),
+  },
 );
 
 /** Contract tests: every read follows the rule of validity. */
@@ -107,9 +127,17 @@ export function validityStorageContract(tested: TestedStorage): void {
       memory.expiry = step.expiry;
       return;
     }
+    if (step.step === 'link') return link(model, memory, step.supersedes);
     const { outcome } = await tested.storage.update({ ...change, validTo: toTime(step.end) });
     expect(outcome).toBe(step.end > memory.begin ? 'updated' : 'no-period');
     if (step.end > memory.begin) memory.end = step.end;
+  }
+
+  async function link(model: Model, memory: Held, place: number | undefined): Promise<void> {
+    const superseded = place === undefined ? undefined : model.memories[place % model.memories.length];
+    const change = { namespace: 'default', id: memory.id, at: PRESENT, supersedes: superseded?.id ?? null };
+    const { outcome } = await tested.storage.update(change);
+    expect(outcome).toBe(model.supersede(memory, superseded) ? 'updated' : 'superseding-itself');
   }
 
   async function store(model: Model, step: Extract<Step, { step: 'store' }>): Promise<void> {
@@ -134,7 +162,7 @@ export function validityStorageContract(tested: TestedStorage): void {
     if (superseded) model.supersede(held, superseded);
   }
 
-  it('lists and recalls what holds at any time, after any stores, corrections, ends, expiries and forgets', async () => {
+  it('lists and recalls what holds at any time, after any stores, links, ends, expiries and forgets', async () => {
     await fc.assert(
       fc
         .asyncProperty(

@@ -19,11 +19,13 @@ import { toMs, toMsOrNull } from '../time.ts';
 import type { Core } from './core.ts';
 import { assertMemoryId, memoryNotFound } from './read-memories.ts';
 import { acceptRequest } from './redact.ts';
-import { invalidPeriod, quotaExceeded } from './store-memories.ts';
+import { invalidPeriod, quotaExceeded, supersededUnknown, supersedingItself } from './store-memories.ts';
 
 const checkUpdate = createCheck(UpdateRequest, 'body');
 const checkForgetMany = createCheck(ForgetManyRequest, 'query');
 const checkScope = createCheck(OwnScopeRequest, 'request');
+
+const SUPERSEDES_OTHER = 'supersedes must be the id of another memory';
 
 /** See `MemoryApi.update`. */
 export async function update(
@@ -39,6 +41,7 @@ export async function update(
   const of = toConditionOwner(condition);
   assertMemoryId(memoryId);
   const { expires_at: expiresAt, valid_from: validFrom, valid_to: validTo, tags, ...rest } = accepted;
+  if (accepted.supersedes === memoryId) throw invalidRequest([{ path: '/supersedes', message: SUPERSEDES_OTHER }]);
   const updated = await core.storage.update({
     namespace,
     id: memoryId,
@@ -62,6 +65,10 @@ export async function update(
       throw memoryNotFound();
     case 'no-period':
       throw invalidPeriod();
+    case 'superseding-itself':
+      throw supersedingItself();
+    case 'superseded-unknown':
+      throw supersededUnknown();
     case 'stale':
       throw versionConflict();
   }

@@ -152,22 +152,28 @@ function toResponse(stored: StoreOutcome, memory: NewMemory, redacted?: Redacted
     case 'no-period':
       throw invalidPeriod();
     case 'superseding-itself':
-      throw new MemoryError('CONFLICT', SUPERSEDING_ITSELF, {
-        details: [{ path: '/supersedes', message: SUPERSEDING_ITSELF }],
-      });
+      throw supersedingItself();
     case 'conflict':
       throw new MemoryError('CONFLICT', 'the idempotency key was already used with a different request; use a new key');
     case 'over-quota':
       throw quotaExceeded(stored);
     case 'superseded-unknown':
-      throw new MemoryError('NOT_FOUND', 'supersedes must be the id of a memory of the same user and agent', {
-        details: [{ path: '/supersedes', message: 'supersedes must be the id of a memory of the same user and agent' }],
-      });
+      throw supersededUnknown();
   }
 }
 
-const SUPERSEDING_ITSELF =
-  'supersedes must not lead back to the memory with this external_id; name a memory that does not supersede it';
+/** Creates the CONFLICT error for a memory that would supersede itself, directly or through others, or its own source. */
+export function supersedingItself(): MemoryError {
+  const message =
+    'supersedes must not name a memory that supersedes this one, or from which this one was distilled; name another memory';
+  return new MemoryError('CONFLICT', message, { details: [{ path: '/supersedes', message }] });
+}
+
+/** Creates the NOT_FOUND error for a memory that would supersede an unknown memory. */
+export function supersededUnknown(): MemoryError {
+  const message = 'supersedes must be the id of a memory of the same user and agent';
+  return new MemoryError('NOT_FOUND', message, { details: [{ path: '/supersedes', message }] });
+}
 
 /** Creates the FORBIDDEN error, whose message names the quota and explains how to free space or raise the quota. */
 export function quotaExceeded({ holder, of, limit }: OverQuota): MemoryError {

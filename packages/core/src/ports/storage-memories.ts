@@ -62,7 +62,7 @@ export interface NewMemory extends Owner {
  * `updated` and `unchanged`: the owner has a memory with the external id. For `embedding` and `othersEmbedding`, see
  * `UpdateOutcome`. `repeated`: the idempotency key was used before with the same digest; `id` is the memory that was
  * stored then, and `created` is false if that memory existed before. `superseding-itself`: the memory would supersede
- * itself, directly or through other memories.
+ * itself, directly or through other memories, or a source of its own.
  */
 export type StoreOutcome =
   | { outcome: 'stored'; ordinal: number }
@@ -84,6 +84,7 @@ interface UpdatedFields {
   expiresAt?: number | null;
   validFrom?: number | null;
   validTo?: number | null;
+  supersedes?: string | null;
 }
 
 /** New values of the fields of a memory that a store with its external id can change. */
@@ -92,7 +93,6 @@ export interface ChangedFields extends UpdatedFields {
   source?: string;
   createdAt?: number;
   attachment?: string;
-  supersedes?: string;
 }
 
 /** A change of a memory. If the owner of the memory does not match `of`, the outcome is `unknown`. */
@@ -105,13 +105,16 @@ export interface MemoryChange extends UpdatedFields {
 }
 
 /**
- * `embedding`: true if new vectors of the memory are pending. `no-period`: the memory would end before it begins.
+ * `embedding`: true if new vectors of the memory are pending. `no-period`: the memory would end before it begins. For
+ * `superseding-itself`, see `StoreOutcome`.
  */
 export type UpdateOutcome =
   | { outcome: 'updated'; owner: Owner; ordinal: number; embedding: boolean }
   | { outcome: 'unknown' }
   | { outcome: 'stale' }
   | { outcome: 'no-period' }
+  | { outcome: 'superseding-itself' }
+  | { outcome: 'superseded-unknown' }
   | OverQuota;
 
 /**

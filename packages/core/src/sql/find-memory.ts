@@ -163,13 +163,14 @@ export function hasPeriod(target: FoundMemory, change: ChangedFields): boolean {
 
 /** Returns the effects of a change. */
 export function planUpdate(target: FoundMemory, change: FieldChange): UpdatePlan {
-  const { sessionId, source, createdAt, supersedes, expiresAt = target.expiresAt } = change;
+  const { sessionId, source, createdAt, expiresAt = target.expiresAt } = change;
   const { validFrom = target.validFrom, validTo = target.validTo } = change;
   const newText = change.content !== target.content ? change.content : undefined;
   const newExpiry = expiresAt !== target.expiresAt;
   const newValidity = validFrom !== target.validFrom || validTo !== target.validTo;
   const newMetadata = change.metadata !== undefined && JSON.stringify(change.metadata) !== target.metadata;
-  const isOther = newText !== undefined || newMetadata || (sessionId ?? source ?? supersedes) !== undefined;
+  const newSupersedes = change.supersedes !== undefined && change.supersedes !== target.supersedes;
+  const isOther = newText !== undefined || newMetadata || newSupersedes || (sessionId ?? source) !== undefined;
   const leavesGroup = target.mergedInto !== null && isOther;
   return {
     newText,

@@ -24,9 +24,6 @@ export async function repeatStore(
   const fields = await getDifferences(transaction, target, memory);
   if (fields.length === 0) return { outcome: 'unchanged', id };
   const change = Object.fromEntries(fields.map((field) => [field, memory[field]]));
-  if (fields.includes('supersedes') && (await leadsTo(transaction, namespace, memory.supersedes as string, id))) {
-    return { outcome: 'superseding-itself' };
-  }
   const changed = await changeMemory(transaction, target, { ...change, at }, async () => rooms);
   return changed.outcome === 'updated' ? { ...changed, id } : changed;
 }
@@ -83,21 +80,4 @@ async function readWritten(
   if (!first) return undefined;
   const { tags, importance } = fromJson<ChangeDetails['gained']>(first.detail, 'the changes of memory', ordinal);
   return { tags, importance };
-}
-
-/** Returns true if links of superseding and merging lead from one memory to another. */
-async function leadsTo(queries: Queries, namespace: string, from: string, to: string): Promise<boolean> {
-  const linked = queries.dialect.joinMemory(
-    'm',
-    { namespace: sql`${namespace}`, id: raw('reached.id') },
-    'memory_by_id',
-  );
-  const found = await queries.row(sql`
-    WITH RECURSIVE reached(id) AS (
-      SELECT id FROM memory WHERE namespace = ${namespace} AND id = ${from}
-      UNION
-      SELECT CASE link WHEN 1 THEN m.supersedes ELSE m.merged_into END
-      FROM (SELECT 1 AS link UNION ALL SELECT 2) AS links CROSS JOIN reached ${linked})
-    SELECT 1 FROM reached WHERE id = ${to} LIMIT 1`);
-  return found !== undefined;
 }

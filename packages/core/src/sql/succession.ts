@@ -1,5 +1,5 @@
 import type { Owner } from '@memoryd/search';
-import { queueForDistilling } from './consolidation-queue.ts';
+import { queueForDistilling, queueForMerging } from './consolidation-queue.ts';
 import { IN_TIER } from './filters.ts';
 import type { Dialect, Queries, Transaction } from './queries.ts';
 import { raw, type Sql, sql } from './sql.ts';
@@ -8,7 +8,7 @@ import { raw, type Sql, sql } from './sql.ts';
  * Links a memory to the memories that it supersedes: the memory `superseded`, the memory that this one was merged into,
  * and all memories with the same text in the same session, user and agent that arrived before the successor. Leaves out
  * memories that supersede the successor themselves, since of a circle none would hold. Returns the ordinals of the
- * superseded memories.
+ * memories that were not linked to the successor before.
  */
 export async function addSuccessor(
   transaction: Transaction,
@@ -19,8 +19,7 @@ export async function addSuccessor(
   const named = await findText(transaction, namespace, sql`id = ${superseded}`);
   if (!named) return [];
   const ordinals = await findWithText(transaction, namespace, named, successor);
-  await addSuccession(transaction, namespace, ordinals, successor);
-  return ordinals;
+  return addSuccession(transaction, namespace, ordinals, successor);
 }
 
 /**
@@ -72,25 +71,45 @@ async function findWithText(
   return [...new Set([ordinal, ...[...visible, ...merged].map((memory) => memory.ordinal)])];
 }
 
-/** Links memories to one that supersedes them, except where a link would close a circle. */
+/**
+ * Links memories to one that supersedes them, except where a link would close a circle or a summary would end its own
+ * sources, and so itself. Returns the ordinals of the memories that were not linked before.
+ */
 export async function addSuccession(
   transaction: Transaction,
   namespace: string,
   ordinals: readonly number[],
   successor: number,
-): Promise<void> {
-  await transaction.run(sql`
+): Promise<number[]> {
+  const linked = await transaction.rows<{ ordinal: number }>(sql`
     INSERT INTO succession (namespace, ordinal, successor)
     SELECT ${namespace}, named.ordinal, CAST(${successor} AS bigint)
-    FROM ${transaction.dialect.ordinals('named', ordinals)} WHERE named.ordinal NOT IN ${getLater(namespace, successor)}
-    ON CONFLICT DO NOTHING`);
+    FROM ${transaction.dialect.ordinals('named', ordinals)} WHERE named.ordinal NOT IN ${getUnreplaceable(namespace, successor)}
+    ON CONFLICT DO NOTHING RETURNING ordinal`);
+  return linked.map(({ ordinal }) => ordinal);
 }
 
-/** Returns a subquery: the ordinal of a memory, and of the memories that supersede it, directly or through others. */
-function getLater(namespace: string, ordinal: number): Sql {
+/** Returns true if a memory can supersede the memory `id`. See `addSuccession`. */
+export async function canReplace(
+  queries: Queries,
+  { namespace, ordinal }: { namespace: string; ordinal: number },
+  id: string,
+): Promise<boolean> {
+  const refused = await queries.row(sql`
+    SELECT 1 FROM memory
+    WHERE namespace = ${namespace} AND id = ${id} AND ordinal IN ${getUnreplaceable(namespace, ordinal)}`);
+  return refused === undefined;
+}
+
+/**
+ * Returns a subquery: the ordinals of the memories that a memory must not supersede. These are the memory itself, its
+ * sources, and the memories that supersede them, directly or through others.
+ */
+function getUnreplaceable(namespace: string, ordinal: number): Sql {
   return sql`(
     WITH RECURSIVE later (ordinal) AS (
       SELECT CAST(${ordinal} AS bigint)
+      UNION SELECT source FROM memory_source WHERE namespace = ${namespace} AND semantic = ${ordinal}
       UNION
       SELECT l.successor FROM later CROSS JOIN succession l
       WHERE l.namespace = ${namespace} AND l.ordinal = later.ordinal)
@@ -101,12 +120,10 @@ function getLater(namespace: string, ordinal: number): Sql {
 export async function removeSuccessor(transaction: Transaction, namespace: string, successor: number): Promise<void> {
   const freed = await transaction.rows<{ ordinal: number }>(sql`
     DELETE FROM succession WHERE namespace = ${namespace} AND successor = ${successor} RETURNING ordinal`);
-  // A memory that is no longer superseded can be a source again.
-  await queueForDistilling(
-    transaction,
-    namespace,
-    freed.map(({ ordinal }) => ordinal),
-  );
+  // A memory that is no longer superseded can be a source again, and can be merged.
+  const ordinals = freed.map(({ ordinal }) => ordinal);
+  await queueForDistilling(transaction, namespace, ordinals);
+  await queueForMerging(transaction, namespace, ordinals);
 }
 
 /** Removes memories from all chains of corrections. Links the successors of a removed memory to its predecessors. */

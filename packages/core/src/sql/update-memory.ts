@@ -18,10 +18,10 @@ import {
 import { detachDuplicate, endSummaries } from './forget-memories.ts';
 import { countEntering, countLeaving } from './list-counters.ts';
 import { addAttributes, insertAttachments, removeAttributes } from './memory-rows.ts';
-import type { Transaction } from './queries.ts';
+import type { Queries, Transaction } from './queries.ts';
 import { type Rooms, readRooms } from './quotas.ts';
 import { join, raw, type Sql, sql } from './sql.ts';
-import { addSuccessor, removeSuccessor } from './succession.ts';
+import { addSuccessor, canReplace, removeSuccessor } from './succession.ts';
 import { rememberText, setText } from './text-history.ts';
 
 /** Updates a memory. The transaction must hold the lock of the namespace. See `Storage.update`. */
@@ -30,15 +30,25 @@ export async function update(transaction: Transaction, change: MemoryChange, quo
   if (!target) return { outcome: 'unknown' };
   const refusal = getRefusal(target, change);
   if (refusal) return { outcome: refusal };
+  if (change.supersedes && !(await hasOwner(transaction, change.supersedes, target))) {
+    return { outcome: 'superseded-unknown' };
+  }
   const changed = await changeMemory(transaction, target, change, () => readRooms(transaction, [target], quota));
   if (changed.outcome !== 'updated') return changed;
   return { ...changed, owner: { userId: target.userId, agentId: target.agentId } };
+}
+
+/** Returns true if a memory exists and has the same user and agent as another. */
+async function hasOwner(queries: Queries, id: string, { namespace, userId, agentId }: FoundMemory): Promise<boolean> {
+  const found = await findMemory(queries, namespace, id);
+  return found !== undefined && found.userId === userId && found.agentId === agentId;
 }
 
 /** The outcome of a change. See `UpdateOutcome`. */
 export type ChangeOutcome =
   | { outcome: 'updated'; ordinal: number; embedding: boolean }
   | { outcome: 'no-period' }
+  | { outcome: 'superseding-itself' }
   | OverQuota;
 
 /** Changes the given fields of a memory. The transaction must hold the lock of the namespace. */
@@ -49,6 +59,9 @@ export async function changeMemory(
   getRooms: () => Promise<Rooms>,
 ): Promise<ChangeOutcome> {
   if (!hasPeriod(target, change)) return { outcome: 'no-period' };
+  if (change.supersedes && !(await canReplace(transaction, target, change.supersedes))) {
+    return { outcome: 'superseding-itself' };
+  }
   const plan = planUpdate(target, change);
   const { newText, newExpiry, newValidity, leavesGroup, leavesArchive } = plan;
   const newPeriod = newExpiry || newValidity;
@@ -156,15 +169,17 @@ async function replaceAttachment(
   await transaction.recall.noteErased();
 }
 
-/** Makes a memory supersede another one instead of the one that it superseded, if any. */
+/** Makes a memory supersede another one, or none, instead of the one that it superseded, if any. */
 async function replaceSuperseded(
   transaction: Transaction,
   { namespace, ordinal }: FoundMemory,
-  superseded: string,
+  superseded: string | null,
 ): Promise<void> {
   await removeSuccessor(transaction, namespace, ordinal);
   await transaction.run(sql`
     UPDATE memory SET supersedes = ${superseded} WHERE namespace = ${namespace} AND ordinal = ${ordinal}`);
+  // A memory that supersedes no other can be merged.
+  if (superseded === null) return queueForMerging(transaction, namespace, [ordinal]);
   await endSummaries(transaction, namespace, await addSuccessor(transaction, namespace, superseded, ordinal));
 }
 

@@ -15,7 +15,7 @@ export const update: Route = (app, { getApi }) => {
     headers: WriteHeaders,
     querystring: OwnScopeRequest,
     body: UpdateRequest,
-    response: createResponseSchemas(UpdateResponse, 'NOT_FOUND', 'PRECONDITION_FAILED'),
+    response: createResponseSchemas(UpdateResponse, 'NOT_FOUND', 'CONFLICT', 'PRECONDITION_FAILED'),
   };
   app.put('/update/:memory_id', { schema, config }, (request) =>
     getApi(request).update(request.params.memory_id, request.body, {
