@@ -256,6 +256,48 @@ describe('commands for memories of a service', () => {
     expect((await ask<Memory>('show', first.id)).superseded_by).toMatch(/./);
   });
 
+  it('commands for memories of a service store and change from and until when a memory holds and what it replaces, and show it', async () => {
+    const store = (...args: string[]) => ask<StoreResponse>('store', ...args, '--session-id', 'offices');
+    const rome = await store(
+      'the office is in Rome',
+      '--valid-from',
+      '2020-01-01',
+      '--valid-to',
+      '2021-01-01',
+      '--utc',
+    );
+    const oslo = await store('the office is in Oslo', '--created-at', '2021-01-01');
+    const graz = await store('the office is in Graz', '--created-at', '2022-01-01');
+    const update = (...args: string[]) => ask('update', graz.id, ...args);
+    await update('--supersedes', oslo.id.slice(-8), '--valid-to', '2999-01-01', '--utc');
+    expect(await ask<Memory>('show', rome.id)).toMatchObject({
+      valid_from: '2020-01-01T00:00:00.000Z',
+      valid_to: '2021-01-01T00:00:00.000Z',
+    });
+    const filter = ['--session-id', 'offices'];
+    const getIds = async (...flags: string[]) => [
+      (await ask<MemoriesResponse>('list', ...filter, ...flags)).memories.map(({ id }) => id),
+      (await ask<RecallResponse>('recall', 'office', ...filter, ...flags)).results.map(({ id }) => id),
+    ];
+    expect(await getIds('--current')).toEqual([[graz.id], [graz.id]]);
+    expect(await getIds('--as-of', '2020-06-01')).toEqual([[rome.id], [rome.id]]);
+    expect(await getIds('--as-of', '2021-06-01')).toEqual([[oslo.id], [oslo.id]]);
+    expect(
+      (await list<SessionSummary>('session', '--current')).find(({ session_id }) => session_id === 'offices'),
+    ).toMatchObject({ total: 1 });
+    const replaced = new RegExp(`  ${oslo.id.slice(-8)}  replaced\\s+by ${graz.id.slice(-8)}\n`);
+    for (const command of ['list', 'recall office']) {
+      expect(await getText(...command.split(' '), ...filter, '--utc')).toMatch(replaced);
+      expect(await getText(...command.split(' '), ...filter, '--utc')).toMatch(/until\s+2021-01-01 00:00Z/);
+    }
+    expect(await getText('show', rome.id, '--utc')).toMatch(/\nvalid_to +2021-01-01 00:00Z\n/);
+    await update('--supersedes', 'null', '--valid-to', 'null');
+    expect(await ask<Memory>('show', graz.id)).toMatchObject({ supersedes: null, valid_to: null });
+    expect((await getIds('--current'))[0]).toEqual([graz.id, oslo.id]);
+    const both = await runInProcess(['list', '--current', '--as-of', '2021-06-01', ...place], { env });
+    expect(both).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('current') });
+  });
+
   it('commands for memories of a service reject part of an id that matches several memories, list five of them, and change nothing', async () => {
     const ids: string[] = [];
     for (const text of ['1', '2', '3', '4', '5', '6']) {

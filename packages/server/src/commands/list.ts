@@ -3,12 +3,13 @@ import type { Environment } from '../settings/read.ts';
 import { type AddCommand, type CommonFlags, FULL_OPTION, IDS_OPTION, withExamples, withOptions } from './command.ts';
 import { SCOPE_OPTIONS, withMemories, withMemoryOptions } from './memories.ts';
 import { asMemories, note, print } from './output.ts';
-import { getRequest, requestOptions } from './request-options.ts';
+import { getRequest, requestOptions, VALIDITY_FIELDS } from './request-options.ts';
 
 const SHAPE = {
   schema: MemoriesRequest,
   fields: [
     ...(['tag', 'tier', 'session_id', 'source', 'external_id', 'since', 'until', 'metadata', 'filter'] as const),
+    ...VALIDITY_FIELDS,
     ...(['limit', 'cursor'] as const),
   ],
 };
@@ -18,12 +19,15 @@ export const listCommand: AddCommand = (program, env) => {
     .command('list')
     .alias('ls')
     .summary('List memories, newest first.')
-    .description('List the memories that all given options select, newest first. With --json, prints one page.');
+    .description(
+      'List the memories that all given options select, newest first, with the times from and until which they hold and ' +
+        'what replaced them. With --json, prints one page.',
+    );
   withOptions(command, [...requestOptions<MemoriesRequest>(SHAPE), IDS_OPTION, FULL_OPTION]);
   withExamples(
     command,
     'memoryd list --limit 10',
-    'memoryd list --tag food --since 2026-01-31',
+    'memoryd list --tag food --current',
     `memoryd list --filter '{"tag": {"$prefix": "food"}}'`,
   );
   withMemoryOptions(command, SCOPE_OPTIONS).action((flags: CommonFlags) => list(flags, env));

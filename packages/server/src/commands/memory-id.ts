@@ -26,3 +26,12 @@ export async function resolveId(api: MemoryApi, part: string): Promise<string> {
       'give more characters, or the whole id',
   );
 }
+
+/** Resolves a shortened memory id in `supersedes` to the full id. */
+export async function withWholeIds<Request extends { supersedes?: string | null }>(
+  api: MemoryApi,
+  request: Request,
+): Promise<Request> {
+  const { supersedes } = request;
+  return typeof supersedes === 'string' ? { ...request, supersedes: await resolveId(api, supersedes) } : request;
+}

@@ -20,6 +20,19 @@ describe('a list of memories', () => {
     expect(formatMemories([memory], { columns: 80, ids: true })).toContain(`  ${ids[0]}\n`);
   });
 
+  it('shows from and until when a memory holds, and which memory replaced it', () => {
+    const [old, next] = [
+      { ...memory, valid_from: '2026-01-31T12:00:00Z', valid_to: '2026-03-01T12:00:00Z', superseded_by: ids[1] },
+      { ...memory, id: ids[1], valid_from: null, valid_to: null, superseded_by: null },
+    ];
+    const headlines = formatMemories([old, next], { columns: 200, utc: true }).split('\n');
+    expect(headlines[0]).toMatch(
+      / {2}3564f329 {2}from 2026-01-31 12:00Z {2}until 2026-03-01 12:00Z {2}replaced by 3564f32a$/,
+    );
+    expect(headlines[2]).toMatch(/ {2}3564f32a$/);
+    expect(formatMemories([old], { columns: 200, ids: true })).toContain(`replaced by ${ids[1]}\n`);
+  });
+
   it('keeps the line breaks of a text, and shows a note below the text', () => {
     const printed = formatMemories([{ ...memory, content: 'one\n\n  two', note: 'words 0.5' }], { columns: 80 });
     expect(printed.split('\n').slice(1)).toEqual(['    one', '', '      two', '    words 0.5', '']);

@@ -3,12 +3,11 @@ import { getScoreWord, type Memory, type RecallResult, type SessionMemory } from
 import { type TimeFlags, toShortTime } from './local-time.ts';
 import { limitLines, wrap } from './table.ts';
 
-/** When a memory ends, and what replaces it. */
-type Outdated = Pick<Memory, 'valid_to' | 'superseded_by'>;
-
 /** A memory in the output of a command. Optional fields are absent if the response does not contain them. */
-export type ListedMemory = Omit<SessionMemory, 'importance' | 'merged_into' | keyof Outdated> &
-  Partial<Outdated & Pick<Memory, 'session_id' | 'tier'> & Pick<RecallResult, 'score'>> & {
+export type ListedMemory = Omit<SessionMemory, 'importance' | 'merged_into' | 'valid_to' | 'superseded_by'> &
+  Partial<
+    Pick<Memory, 'session_id' | 'tier' | 'valid_from' | 'valid_to' | 'superseded_by'> & Pick<RecallResult, 'score'>
+  > & {
     /** Printed below the text. */
     note?: string;
   };
@@ -29,15 +28,17 @@ const SHORT_ID_CHARS = 8;
 
 /**
  * Formats memories as text for the terminal: for each memory, a headline (score, time, session, user, agent, tier,
- * tags, id), then the text and the note, wrapped and indented. Escapes control characters.
+ * tags, id, validity), then the text and the note, wrapped and indented. Escapes control characters.
  */
 export function formatMemories(memories: readonly ListedMemory[], options: MemoryListOptions): string {
   const { columns, ids } = options;
-  const allIds = memories.map(({ id }) => id);
-  const shownIds = ids ? allIds : shortenIds(allIds);
+  const allIds = [
+    ...new Set(memories.flatMap(({ id, superseded_by }) => [id, ...(superseded_by ? [superseded_by] : [])])),
+  ];
+  const shownIds = new Map((ids ? allIds : shortenIds(allIds)).map((shown, i) => [allIds[i], shown]));
   const width = Math.max(columns - INDENT.length, MIN_LINE_COLUMNS);
-  const entries = memories.map((memory, i) => {
-    const [first = '', ...more] = wrap(getHeadline(memory, shownIds[i] as string, options), width);
+  const entries = memories.map((memory) => {
+    const [first = '', ...more] = wrap(getHeadline(memory, shownIds, options), width);
     const content = memory.content.split('\n').flatMap((line) => wrap(line, width));
     const note = memory.note === undefined ? [] : wrap(memory.note, width);
     const text = [...limitLines(content, options), ...note];
@@ -47,8 +48,13 @@ export function formatMemories(memories: readonly ListedMemory[], options: Memor
   return entries.join('');
 }
 
-function getHeadline(memory: ListedMemory, id: string, flags: TimeFlags): string {
-  const { score, created_at, session_id, user_id, agent_id, tier, tags } = memory;
+function getHeadline(
+  memory: ListedMemory,
+  shownIds: ReadonlyMap<string | undefined, string>,
+  flags: TimeFlags,
+): string {
+  const { id, score, created_at, session_id, user_id, agent_id, tier, tags } = memory;
+  const { valid_from, valid_to, superseded_by } = memory;
   return [
     ...(score === undefined ? [] : [`${score.toFixed(2)} ${getScoreWord(score)}`]),
     toShortTime(created_at, flags),
@@ -57,7 +63,10 @@ function getHeadline(memory: ListedMemory, id: string, flags: TimeFlags): string
     ...(agent_id ? [`agent ${agent_id}`] : []),
     ...(tier ? [tier] : []),
     ...(tags.length === 0 ? [] : [tags.map((tag) => `#${tag}`).join(' ')]),
-    id,
+    shownIds.get(id),
+    ...(valid_from ? [`from ${toShortTime(valid_from, flags)}`] : []),
+    ...(valid_to ? [`until ${toShortTime(valid_to, flags)}`] : []),
+    ...(superseded_by ? [`replaced by ${shownIds.get(superseded_by)}`] : []),
   ].join('  ');
 }
 

@@ -10,7 +10,7 @@ import { type AddCommand, type CommonFlags, FULL_OPTION, IDS_OPTION, withExample
 import { inputText } from './input.ts';
 import { SCOPE_OPTIONS, withMemories, withMemoryOptions } from './memories.ts';
 import { asMemories, note, print } from './output.ts';
-import { getRequest, requestOptions } from './request-options.ts';
+import { getRequest, requestOptions, VALIDITY_FIELDS } from './request-options.ts';
 
 const SHAPE = {
   schema: RecallRequest,
@@ -27,6 +27,7 @@ const SHAPE = {
       'metadata',
       'filter',
     ] as const),
+    ...VALIDITY_FIELDS,
     ...(['min_score', 'only_relevant', 'superseded', 'timezone', 'asked_at', 'track', 'explain', 'highlight'] as const),
   ],
 };
@@ -46,7 +47,7 @@ export const recallCommand: AddCommand = (program, env) => {
     command,
     "memoryd recall --user ada 'Can Ada eat peanut butter?'",
     'memoryd recall --user ada peanuts --only-relevant',
-    'memoryd recall trains --since 2026-01-31 --json',
+    'memoryd recall trains --as-of 2026-01-31 --json',
   );
   withMemoryOptions(command, SCOPE_OPTIONS).action((words: string[], flags: CommonFlags) =>
     recall(words.join(' '), flags, env),

@@ -1,4 +1,4 @@
-import { createCheck, TIME_PATTERN } from '@memoryd/contract';
+import { createCheck, NULL_MEANING, TIME_PATTERN } from '@memoryd/contract';
 import type { TObject, TSchema } from '@memoryd/contract/typebox';
 import { Option } from 'commander';
 import type { Flags } from '../settings/read.ts';
@@ -21,7 +21,11 @@ interface FieldSchema {
   patternProperties?: Record<string, FieldSchema>;
   description?: string;
   default?: unknown;
+  [NULL_MEANING]?: string;
 }
+
+/** The fields that select memories by the period in which they hold, of every command that offers them. */
+export const VALIDITY_FIELDS = ['current', 'as_of'] as const;
 
 /** Option names of list fields, in the singular: such an option has one value, and can be repeated. */
 const SINGULARS: Readonly<Record<string, string>> = { tags: 'tag' };
@@ -117,13 +121,13 @@ function getValueName(field: string, schema: FieldSchema): string {
   if (choices) return choices.join('|');
   if (type === 'object') return hasAnyNames(schema) ? 'name=value' : 'json';
   if (type === 'integer' || type === 'number') return 'number';
-  if (/_at$|^as_of$|^(since|until|before)$/.test(field)) return 'time';
+  if (isTime(schema)) return 'time';
   return field.endsWith('id') || field === 'supersedes' ? 'id' : 'text';
 }
 
 /** Returns true if null clears a field. Only then does the option value `null` mean null instead of a text. */
-function isClearedByNull({ description = '' }: FieldSchema): boolean {
-  return description.endsWith('null clears it.');
+function isClearedByNull({ anyOf = [], [NULL_MEANING]: meaning }: FieldSchema): boolean {
+  return meaning === undefined && (anyOf as FieldSchema[]).some(({ type }) => type === 'null');
 }
 
 function getDescription(field: string, schema: FieldSchema): string {

@@ -1,13 +1,13 @@
-import { type FilterExpression, type SessionSummary, SessionsRequest } from '@memoryd/contract';
+import { type SessionSummary, SessionsRequest } from '@memoryd/contract';
 import type { Environment } from '../settings/read.ts';
 import { type AddCommand, type CommonFlags, FULL_OPTION, IDS_OPTION, withExamples, withOptions } from './command.ts';
 import { toShortTime } from './local-time.ts';
 import { SCOPE_OPTIONS, withMemories, withMemoryOptions } from './memories.ts';
 import { asMemories, asTable, printEach } from './output.ts';
-import { getRequest, requestOptions } from './request-options.ts';
+import { getRequest, requestOptions, VALIDITY_FIELDS } from './request-options.ts';
 
 /** The options of both lists: the memories of a session, and all sessions. */
-const SHAPE = { schema: SessionsRequest, fields: ['filter'] } as const;
+const SHAPE = { schema: SessionsRequest, fields: ['filter', ...VALIDITY_FIELDS] } as const;
 
 export const sessionCommand: AddCommand = (program, env) => {
   const command = program
@@ -25,7 +25,7 @@ export const sessionCommand: AddCommand = (program, env) => {
 };
 
 async function printSession(sessionId: string, flags: CommonFlags, env: Environment): Promise<void> {
-  const filter = getRequest<{ filter?: FilterExpression }>(SHAPE, flags);
+  const filter = getRequest<Pick<SessionsRequest, (typeof SHAPE.fields)[number]>>(SHAPE, flags);
   const { eachSessionMemory } = await import('@memoryd/client');
   await withMemories(flags, env, {}, ({ api }) =>
     printEach(flags, eachSessionMemory(api, { session_id: sessionId, ...filter }), {

@@ -32,6 +32,6 @@ async function format({ content, ...fields }: Memory, flags: CommonFlags): Promi
 function toCell(name: string, value: Memory[keyof Memory], flags: CommonFlags): Cell {
   if (Array.isArray(value)) return { words: value.join(', ') || '-' };
   if (value === null) return '-';
-  if (name.endsWith('_at')) return toShortTime(String(value), flags);
+  if (/_at$|^valid_/.test(name)) return toShortTime(String(value), flags);
   return typeof value === 'object' ? { text: JSON.stringify(value) } : String(value);
 }

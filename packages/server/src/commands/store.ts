@@ -6,7 +6,7 @@ import { UsageError } from '../usage-error.ts';
 import { type AddCommand, type CommonFlags, withExamples, withOptions } from './command.ts';
 import { inputLines, inputText, isTyped } from './input.ts';
 import { type Memories, OWN_SCOPE_OPTIONS, withMemories, withMemoryOptions } from './memories.ts';
-import { resolveId } from './memory-id.ts';
+import { withWholeIds } from './memory-id.ts';
 import { note, print, write } from './output.ts';
 import { interruptible, showProgress } from './progress.ts';
 import { getRequest, optionsGiven, requestOptions } from './request-options.ts';
@@ -17,7 +17,7 @@ const SHAPE = {
   schema: StoreRequest,
   fields: [
     ...(['tags', 'importance', 'source', 'session_id', 'external_id'] as const),
-    ...(['created_at', 'expires_at', 'metadata', 'supersedes'] as const),
+    ...(['created_at', 'expires_at', 'valid_from', 'valid_to', 'metadata', 'supersedes'] as const),
   ],
 } as const;
 
@@ -67,12 +67,6 @@ async function storeOne(words: readonly string[], flags: StoreFlags, env: Enviro
     () =>
       `${stored.created === false ? 'stored in existing memory' : 'stored'} ${stored.id}${formatRedacted(stored)}\n`,
   );
-}
-
-/** Resolves a shortened memory id in `supersedes` to the full id. */
-async function withWholeIds<Request extends Partial<StoreRequest>>(api: MemoryApi, request: Request): Promise<Request> {
-  const { supersedes } = request;
-  return typeof supersedes === 'string' ? { ...request, supersedes: await resolveId(api, supersedes) } : request;
 }
 
 function formatRedacted({ redacted }: { redacted?: unknown }): string {
