@@ -1,4 +1,5 @@
 import { Count, MemoryId, Timestamp } from './field.ts';
+import { FilterExpression } from './filter-expression.ts';
 import { LIMITS } from './limits.ts';
 import { ownerFields, scopeFields } from './scope.ts';
 import Type from './typebox.ts';
@@ -23,6 +24,7 @@ export const EventsRequest = Type.Object(
       }),
     ),
     ...scopeFields,
+    filter: Type.Optional(FilterExpression),
     last_event_id: Type.Optional(Type.String({ description: 'The id of the last event that the client received.' })),
   },
   { additionalProperties: false },
@@ -47,7 +49,7 @@ const MemoriesEvent = Type.Object(
     count: Type.Integer({
       minimum: 0,
       description:
-        'Total number of memories. It exceeds the length of `memory_ids` if the list was shortened or if the memories were forgotten by a filter.',
+        'Total number of memories, with `filter` of those that match. It exceeds the length of `memory_ids` if the list was shortened or if the memories were forgotten by a filter; then there is an event for each 1,000.',
     }),
   },
   { description: 'An operation on memories of one user and agent.' },
@@ -73,7 +75,10 @@ const ConsolidationEvent = Type.Object(
 
 const GapEvent = Type.Object(
   { ...eventFields, type: Type.Literal('gap') },
-  { description: 'First event of a resumed stream if events after `last_event_id` are no longer available.' },
+  {
+    description:
+      'First event of a resumed stream if events after `last_event_id` are no longer available. With `filter`, also in place of an event whose memories can no longer be matched.',
+  },
 );
 
 /** An event of a stream: an operation on memories, progress of a consolidation run, or a gap in the stream. */

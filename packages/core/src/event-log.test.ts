@@ -1,4 +1,5 @@
 import type { EventsRequest, MemoryEvent } from '@memoryd/contract';
+import type { FilterFields } from '@memoryd/search';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { EventLog } from './event-log.ts';
@@ -26,7 +27,13 @@ async function take(stream: Stream, count: number): Promise<MemoryEvent[]> {
   return events;
 }
 
-const shared = (ids: string[]) => ids.map((id) => ({ id, userId: '', agentId: '' }));
+const toMemory = (id: string, userId = '', fields: Partial<FilterFields> = {}) => ({
+  ...{ id, userId, agentId: '', externalId: null, tags: [], metadata: {}, source: 'api', sessionId: 'default' },
+  ...{ tier: 'working' as const, importance: 0.5, createdAt: 0, updatedAt: 0 },
+  ...{ validFrom: null, validTo: null },
+  ...fields,
+});
+const shared = (ids: string[]) => ids.map((id) => toMemory(id));
 const store = (log: EventLog, id: string, namespace = 'default') =>
   log.publishMemories(namespace, 'stored', shared([id]));
 const getIds = (events: MemoryEvent[]) =>
@@ -51,7 +58,7 @@ describe('an event stream', () => {
   });
 
   describe('limited to one user', () => {
-    const of = (userId: string, id: string) => [{ id, userId, agentId: '' }];
+    const of = (userId: string, id: string) => [toMemory(id, userId)];
 
     it('an event stream limited to one user has event ids that do not reveal events of other users, and resumes after such an id', async () => {
       const log = newLog();
@@ -114,8 +121,44 @@ describe('an event stream', () => {
     store(log, 'stored');
     log.publishMemories('default', 'forgotten', shared(['forgotten']));
     log.publishMemories('default', 'recalled', shared(['recalled']));
-    log.publish('default', { type: 'consolidation', state: 'completed', consolidated_count: 1, evicted_count: 0 });
+    log.publishProgress('default', { state: 'completed', consolidated_count: 1, evicted_count: 0 });
     expect(getIds(await take(stream, 2))).toEqual(['forgotten', 'consolidation']);
+  });
+
+  it('delivers the matching memories of an event to a stream with a filter, and no event without any', async () => {
+    const log = newLog();
+    const filter = { 'metadata.room.n': { $gte: 2 }, $not: { tag: 'x' } };
+    const stream = follow(log, { filter });
+    const rooms = [1, 2, 3].map((n) => toMemory(`room ${n}`, '', { metadata: { room: { n } } }));
+    log.publishMemories('default', 'stored', rooms.slice(0, 1));
+    log.publishProgress('default', { state: 'started' });
+    log.publishRecalled('default', [], {});
+    log.publishMemories('default', 'updated', rooms);
+    log.publishCounts('default', 'forgotten', [...rooms, toMemory('x', '', { ...rooms[2], tags: ['x'] })]);
+    expect(await take(stream, 2)).toMatchObject([
+      { type: 'updated', memory_ids: ['room 2', 'room 3'], count: 2 },
+      { type: 'forgotten', memory_ids: [], count: 2 },
+    ]);
+    const ids = numbers(300).map((id) => toMemory(id, '', { metadata: { room: { n: 2 } } }));
+    log.publishMemories('default', 'recalled', [...shared(numbers(300, 300)), ...ids]);
+    expect(await take(stream, 1)).toMatchObject([{ memory_ids: [], count: 300 }]);
+  });
+
+  it('a stream with a filter resumes, and begins with a gap for each event whose fields are no longer stored', async () => {
+    const log = newLog();
+    const filter = { source: 'mail' };
+    const stream = follow(log, { filter });
+    log.publishMemories('default', 'stored', [toMemory('first', '', { source: 'mail' })]);
+    const [{ id: last_event_id } = { id: '' }] = await take(stream, 1);
+    log.publishMemories('default', 'stored', [toMemory('second', '', { source: 'mail' })]);
+    expect(getIds(await take(follow(log, { filter, last_event_id }), 1))).toEqual(['second']);
+    const long = { metadata: { v: 'x'.repeat(4 * 2 ** 20) } };
+    for (const id of ['third', 'fourth']) {
+      log.publishMemories('default', 'stored', [toMemory(id, '', { ...long, source: 'mail' })]);
+    }
+    const resumed = await take(follow(log, { filter, last_event_id }), 3);
+    expect(getIds(resumed)).toEqual(['gap', 'gap', 'fourth']);
+    expect(getIds(await take(follow(log, { last_event_id }), 3))).toEqual(['second', 'third', 'fourth']);
   });
 
   it('delivers no events of other namespaces', async () => {
@@ -283,9 +326,10 @@ describe('event logs that share notices', () => {
     const logs = [0, 1].map(
       (place) => new EventLog(clock, { next: () => `name-${made++}` }, { notices: getNotices(place) }),
     );
-    for (const log of logs) await log.start();
-    const hear = (text: string) => listeners[1]?.onNotice(text);
-    return { logs: logs as [EventLog, EventLog], texts, miss: () => listeners[1]?.onGap(), hear };
+    for (const log of logs) await log.start(seal);
+    const hear = (text: string) => listeners[1]?.onNotice(seal.seal(text, 'event notice'));
+    const hearSealed = (text: string) => listeners[1]?.onNotice(text);
+    return { logs: logs as [EventLog, EventLog], texts, miss: () => listeners[1]?.onGap(), hear, hearSealed };
   }
 
   it('event logs that share notices deliver each event of their own and of the other process once', async () => {
@@ -328,13 +372,34 @@ describe('event logs that share notices', () => {
     expect(getIds(await take(again, 2))).toEqual(['gap', 'b']);
   });
 
-  it('event logs that share notices list fewer ids in a notice if the ids are long, but report the full count', async () => {
+  it('event logs that share notices match a filter on the memories of the other process, and send no readable fields', async () => {
     const { logs, texts } = await twoLogs();
-    const stream = follow(logs[1]);
-    logs[0].publishMemories('default', 'stored', shared(numbers(256).map((id) => id.padEnd(100, 'é'))));
-    const [event] = await take(stream, 1);
-    expect(event).toMatchObject({ count: 256 });
-    expect(getIds([event as MemoryEvent])[0]).toMatch(/^m0é/);
+    const stream = follow(logs[1], { filter: { tag: 'secret' } });
+    const memories = [toMemory('a', '', { tags: ['secret'] }), toMemory('b')];
+    logs[0].publishMemories('default', 'updated', memories);
+    expect(await take(stream, 1)).toMatchObject([{ memory_ids: ['a'], count: 1 }]);
+    const sent = texts.join();
+    expect(sent + Buffer.from(sent, 'base64url')).not.toMatch(/secret|updated/);
+  });
+
+  it('event logs that share notices send the ids of an event whose fields are too long, which is a gap for a filter', async () => {
+    const { logs, texts } = await twoLogs();
+    const [all, filtered] = [follow(logs[1]), follow(logs[1], { filter: { source: 'api' } })];
+    const metadata = { v: 'x'.repeat(30_000) };
+    logs[0].publishMemories(
+      'default',
+      'stored',
+      numbers(256).map((id) => toMemory(id, '', { metadata })),
+    );
+    expect(await take(all, 1)).toMatchObject([{ memory_ids: numbers(256), count: 256 }]);
+    expect(await take(filtered, 1)).toMatchObject([{ type: 'gap' }]);
     expect(Buffer.byteLength(texts[0] ?? '')).toBeLessThanOrEqual(MAX_NOTICE_BYTES);
+  });
+
+  it('event logs that share notices treat a notice that another key sealed as missed events', async () => {
+    const { logs, hearSealed } = await twoLogs();
+    const stream = follow(logs[1]);
+    hearSealed(createSeal('1'.repeat(32)).seal('{}', 'event notice'));
+    expect((await stream.next()).done).toBe(true);
   });
 });

@@ -1,10 +1,18 @@
-import { assertValid, createCheck, EventsRequest, LIMITS, MemoryError, MemoryEvent } from '@memoryd/contract';
-import type { OwnedCount, Owner, OwnerFilter } from '@memoryd/search';
-import { belongsTo, groupByOwner, isLimited } from '@memoryd/search';
+import {
+  assertValid,
+  createCheck,
+  EventsRequest,
+  type FilterCondition,
+  LIMITS,
+  MemoryError,
+  MemoryEvent,
+} from '@memoryd/contract';
+import type { FilterFields, Owner, OwnerFilter } from '@memoryd/search';
+import { belongsTo, groupByOwner, isLimited, meetsCondition, pickFilterFields } from '@memoryd/search';
 import { toPurpose } from './cursor.ts';
 import { MAX_NOTICE_BYTES, type Notices } from './ports/coordination.ts';
 import type { Clock, IdSource, Seal } from './ports/runtime.ts';
-import { toOwner, toOwnerFilter } from './request-filter.ts';
+import { toCondition, toOwner, toOwnerFilter } from './request-filter.ts';
 import { toTimestamp } from './time.ts';
 
 /** Maximum events per namespace that are stored for clients that reconnect. */
@@ -12,6 +20,9 @@ const MAX_BACKLOG_EVENTS = 1024;
 
 /** Maximum memory ids in the stored events of a namespace. */
 const MAX_BACKLOG_IDS = 16 * 1024;
+
+/** Maximum UTF-16 units of the fields of memories in all stored events. */
+const MAX_FIELD_CHARS = 8 * 2 ** 20;
 
 /**
  * Maximum number of open streams, in all and per namespace, so that one client cannot use up the streams of all others.
@@ -41,12 +52,31 @@ type EventBody = Without<Exclude<MemoryEvent, { type: 'gap' }>, 'id' | 'at'>;
 /** The progress of a consolidation run. */
 export type RunProgress = Omit<Extract<EventBody, { type: 'consolidation' }>, 'type'>;
 
-/** An event as sent between processes that share a database. */
+/** A memory of an event. `fields`: the `FilterFields` that it had just before the event, as JSON. */
+interface EventMemory {
+  id: string;
+  fields: string;
+}
+
+/** An event as sent between processes that share a database. `memories`: see `StoredEvent`. */
 interface EventNotice {
   namespace: string;
   at: string;
   happening: EventBody;
+  memories?: EventMemory[];
 }
+
+/** A stored event. `memories`: all memories of the event, also those that it only counts; undefined if unknown. */
+interface StoredEvent {
+  event: MemoryEvent;
+  memories: EventMemory[] | undefined;
+}
+
+/** A memory of an event that is published. */
+type PublishedMemory = Owner & FilterFields & { id: string };
+
+/** Purpose of sealed notices. Every role of a database can listen to its notices. */
+const NOTICE_PURPOSE = 'event notice';
 
 const checkEvent = createCheck(MemoryEvent, 'event');
 const check = createCheck(EventsRequest, 'request');
@@ -69,6 +99,8 @@ export class EventLog {
   readonly #backlogs = new Map<string, Backlog>();
   readonly #notices: Notices | undefined;
   readonly #limits: EventLimits;
+  #seal: Seal | undefined;
+  #fields = new FieldStore();
   #streams = 0;
   #closed = false;
 
@@ -79,11 +111,16 @@ export class EventLog {
     this.#limits = { ...DEFAULT_LIMITS, ...limits };
   }
 
-  /** Subscribes to the events of other processes. */
-  async start(): Promise<void> {
+  /**
+   * Subscribes to the events of other processes.
+   *
+   * @param seal seals the notices of events; equal in all processes
+   */
+  async start(seal: Seal): Promise<void> {
+    this.#seal = seal;
     await this.#notices?.subscribe('events', {
       onNotice: (text) => {
-        const notice = parseNotice(text);
+        const notice = parseNotice(seal, text);
         if (notice) this.#add(notice);
         // The notice is unreadable: another version sent it, or another user of the database.
         else this.#reset();
@@ -96,11 +133,10 @@ export class EventLog {
   publishMemories(
     namespace: string,
     type: 'stored' | 'updated' | 'forgotten' | 'recalled',
-    memories: readonly (Owner & { id: string })[],
+    memories: readonly PublishedMemory[],
   ): void {
     for (const [owner, owned] of groupByOwner(memories)) {
-      const ids = owned.slice(0, LIMITS.eventIds).map(({ id }) => id);
-      this.publish(namespace, { type, ...toOwner(owner), memory_ids: ids, count: owned.length });
+      this.#publishOne(namespace, { type, ...toOwner(owner), memory_ids: toIds(owned), count: owned.length }, owned);
     }
   }
 
@@ -108,35 +144,47 @@ export class EventLog {
    * Publishes a recall, even one without results. A recall limited to a user or an agent is published for that user or
    * agent only, even if the recall returned shared memories.
    */
-  publishRecalled(namespace: string, memories: readonly (Owner & { id: string })[], of: OwnerFilter): void {
+  publishRecalled(namespace: string, memories: readonly PublishedMemory[], of: OwnerFilter): void {
     if (!isLimited(of) && memories.length > 0) {
       this.publishMemories(namespace, 'recalled', memories);
       return;
     }
     const owner = toOwner({ userId: of.userIds?.[0] ?? '', agentId: of.agentIds?.[0] ?? '' });
-    const ids = memories.slice(0, LIMITS.eventIds).map(({ id }) => id);
-    this.publish(namespace, { type: 'recalled', ...owner, memory_ids: ids, count: memories.length });
+    const event = { ...owner, memory_ids: toIds(memories), count: memories.length };
+    this.#publishOne(namespace, { type: 'recalled', ...event }, memories);
   }
 
   /** Publishes how many memories were deleted, without their ids. */
-  publishCounts(namespace: string, type: 'forgotten', owned: readonly OwnedCount[]): void {
-    for (const [owner, counts] of groupByOwner(owned)) {
-      const count = counts.reduce((sum, some) => sum + some.count, 0);
-      this.publish(namespace, { type, ...toOwner(owner), memory_ids: [], count });
+  publishCounts(namespace: string, type: 'forgotten', memories: readonly PublishedMemory[]): void {
+    for (const [owner, owned] of groupByOwner(memories)) {
+      this.#publishOne(namespace, { type, ...toOwner(owner), memory_ids: [], count: owned.length }, owned);
     }
   }
 
-  publish(namespace: string, happening: EventBody): void {
-    const notice = { namespace, at: toTimestamp(this.#clock.now()), happening };
-    this.#add(notice);
-    this.#notices?.publish('events', formatNotice(notice));
+  /** Publishes progress of a consolidation run. */
+  publishProgress(namespace: string, progress: RunProgress): void {
+    this.#publish({ namespace, at: this.#now(), happening: { type: 'consolidation', ...progress } });
   }
 
-  #add({ namespace, at, happening }: EventNotice): void {
+  #publishOne(namespace: string, happening: EventBody, of: readonly PublishedMemory[]): void {
+    const memories = of.map((memory) => ({ id: memory.id, fields: JSON.stringify(pickFilterFields(memory)) }));
+    this.#publish({ namespace, at: this.#now(), happening, memories });
+  }
+
+  #publish(notice: EventNotice): void {
+    this.#add(notice);
+    if (this.#notices && this.#seal) this.#notices.publish('events', formatNotice(this.#seal, notice));
+  }
+
+  #now(): string {
+    return toTimestamp(this.#clock.now());
+  }
+
+  #add({ namespace, at, happening, memories }: EventNotice): void {
     const backlog = this.#getBacklog(namespace);
     this.#backlogs.delete(namespace);
     this.#backlogs.set(namespace, backlog);
-    backlog.add(happening, at);
+    backlog.add(happening, at, memories);
   }
 
   /**
@@ -157,7 +205,7 @@ export class EventLog {
     }
     const backlog = this.#getBacklog(namespace);
     const from = { backlog, namespace, seal };
-    const stream = new EventStream(from, request, toTimestamp(this.#clock.now()), () => {
+    const stream = new EventStream(from, request, this.#now(), () => {
       this.#streams--;
       backlog.streams.delete(stream);
       signal?.removeEventListener('abort', end);
@@ -174,6 +222,7 @@ export class EventLog {
   #reset(): void {
     this.#endStreams();
     this.#backlogs.clear();
+    this.#fields = new FieldStore();
   }
 
   /** Ends all streams, and prevents new streams. */
@@ -190,42 +239,68 @@ export class EventLog {
     const known = this.#backlogs.get(namespace);
     if (known) return known;
     // A new name for each backlog, so that ids from a dropped backlog are not mistaken for ids of this one.
-    const backlog = new Backlog(this.#ids.next());
+    const backlog = new Backlog(this.#ids.next(), this.#fields);
     this.#backlogs.set(namespace, backlog);
     if (this.#backlogs.size > this.#limits.maxStreams + IDLE_BACKLOGS) this.#dropOldest();
     return backlog;
   }
 
   #dropOldest(): void {
-    for (const [namespace, { streams }] of this.#backlogs) {
-      if (streams.size > 0) continue;
+    for (const [namespace, backlog] of this.#backlogs) {
+      if (backlog.streams.size > 0) continue;
+      backlog.clear();
       this.#backlogs.delete(namespace);
       return;
     }
   }
 }
 
-/** Formats a notice. Shortens the list of ids until the text has at most `MAX_NOTICE_BYTES` bytes or lists no ids. */
-function formatNotice(notice: EventNotice): string {
-  const { happening } = notice;
-  const count = 'memory_ids' in happening ? happening.memory_ids.length : 0;
-  for (let max = count; ; max = Math.floor(max / 2)) {
-    const shortened =
-      'memory_ids' in happening ? { ...happening, memory_ids: happening.memory_ids.slice(0, max) } : happening;
-    const text = JSON.stringify({ ...notice, happening: shortened });
-    if (max === 0 || new TextEncoder().encode(text).length <= MAX_NOTICE_BYTES) return text;
-  }
+function toIds(memories: readonly { id: string }[]): string[] {
+  return memories.slice(0, LIMITS.eventIds).map(({ id }) => id);
+}
+
+/** Formats a notice. Omits the fields of memories that exceed `MAX_NOTICE_BYTES`. */
+function formatNotice(seal: Seal, notice: EventNotice): string {
+  const sealed = seal.seal(JSON.stringify(notice), NOTICE_PURPOSE);
+  if (sealed.length <= MAX_NOTICE_BYTES) return sealed;
+  const { memories: _, ...others } = notice;
+  return seal.seal(JSON.stringify(others), NOTICE_PURPOSE);
 }
 
 /** Parses a notice; undefined if this version cannot read it. */
-function parseNotice(text: string): EventNotice | undefined {
+function parseNotice(seal: Seal, text: string): EventNotice | undefined {
   try {
-    const notice = JSON.parse(text) as EventNotice;
+    const notice = JSON.parse(seal.open(text, NOTICE_PURPOSE) ?? '') as EventNotice;
     const isEvent = checkEvent({ ...notice.happening, id: '', at: notice.at }).length === 0;
     return isEvent && typeof notice.namespace === 'string' ? notice : undefined;
   } catch {
     return undefined;
   }
+}
+
+/** The stored events with fields of memories. Drops the oldest fields beyond `MAX_FIELD_CHARS`. */
+class FieldStore {
+  readonly #events = new Set<StoredEvent>();
+  #chars = 0;
+
+  add(event: StoredEvent): void {
+    if (!event.memories) return;
+    this.#events.add(event);
+    this.#chars += countChars(event);
+    for (const oldest of this.#events) {
+      if (this.#chars <= MAX_FIELD_CHARS) return;
+      this.drop(oldest);
+    }
+  }
+
+  drop(event: StoredEvent): void {
+    if (this.#events.delete(event)) this.#chars -= countChars(event);
+    event.memories = undefined;
+  }
+}
+
+function countChars({ memories = [] }: StoredEvent): number {
+  return memories.reduce((sum, { id, fields }) => sum + id.length + fields.length, 0);
 }
 
 /**
@@ -234,13 +309,15 @@ function parseNotice(text: string): EventNotice | undefined {
 class Backlog {
   readonly streams = new Set<EventStream>();
   readonly #name: string;
-  readonly #events: MemoryEvent[] = [];
+  readonly #fields: FieldStore;
+  readonly #events: StoredEvent[] = [];
   #idCount = 0;
   /** Number of the first stored event. */
   first = 1;
 
-  constructor(name: string) {
+  constructor(name: string, fields: FieldStore) {
     this.#name = name;
+    this.#fields = fields;
   }
 
   /** Number of the next event. */
@@ -248,19 +325,27 @@ class Backlog {
     return this.first + this.#events.length;
   }
 
-  at(number: number): MemoryEvent {
-    return this.#events[number - this.first] as MemoryEvent;
+  at(number: number): StoredEvent {
+    return this.#events[number - this.first] as StoredEvent;
   }
 
-  add(happening: EventBody, at: string): void {
-    const event = { id: this.getId(this.next), at, ...happening };
-    this.#events.push(event);
-    this.#idCount += countIds(event);
+  add(happening: EventBody, at: string, memories: EventMemory[] | undefined): void {
+    const stored = { event: { id: this.getId(this.next), at, ...happening }, memories };
+    this.#events.push(stored);
+    this.#fields.add(stored);
+    this.#idCount += countIds(stored);
     while (this.#events.length > MAX_BACKLOG_EVENTS || this.#idCount > MAX_BACKLOG_IDS) {
-      this.#idCount -= countIds(this.#events.shift() as MemoryEvent);
+      const oldest = this.#events.shift() as StoredEvent;
+      this.#idCount -= countIds(oldest);
+      this.#fields.drop(oldest);
       this.first++;
     }
     for (const stream of this.streams) stream.wake();
+  }
+
+  /** Drops the fields of the memories of all events. */
+  clear(): void {
+    for (const event of this.#events) this.#fields.drop(event);
   }
 
   getId(number: number): string {
@@ -275,7 +360,7 @@ class Backlog {
   }
 }
 
-function countIds(event: MemoryEvent): number {
+function countIds({ event }: StoredEvent): number {
   return 'memory_ids' in event ? event.memory_ids.length : 0;
 }
 
@@ -288,6 +373,23 @@ function concernsOwners(event: MemoryEvent, of: OwnerFilter): boolean {
   if (!isLimited(of)) return true;
   if (!('memory_ids' in event) || isEmptyNamespaceRecall(event)) return false;
   return belongsTo({ userId: event.user_id ?? '', agentId: event.agent_id ?? '' }, of);
+}
+
+/**
+ * Returns an event with the memories that match a filter only, if any. Returns a gap if the fields of the memories are
+ * unknown.
+ */
+function selectMatching(
+  event: Exclude<MemoryEvent, { type: 'gap' }>,
+  memories: readonly EventMemory[] | undefined,
+  condition: FilterCondition,
+): MemoryEvent | undefined {
+  if (event.type === 'consolidation') return undefined;
+  if (!memories) return { id: event.id, at: event.at, type: 'gap' };
+  const matches = memories.filter(({ fields }) => meetsCondition(JSON.parse(fields), condition));
+  const ids = new Set(matches.map(({ id }) => id));
+  if (ids.size === 0) return undefined;
+  return { ...event, memory_ids: event.memory_ids.filter((id) => ids.has(id)), count: ids.size };
 }
 
 /** Whether an event is a recall over the whole namespace without results. */
@@ -308,6 +410,7 @@ class EventStream implements AsyncIterableIterator<MemoryEvent> {
   readonly #backlog: Backlog;
   readonly #types: EventsRequest['type'];
   readonly #of: OwnerFilter;
+  readonly #condition: FilterCondition | undefined;
   /** Undefined for a client that sees all events. */
   readonly #seal: Seal | undefined;
   readonly #sealPurpose: string;
@@ -327,6 +430,7 @@ class EventStream implements AsyncIterableIterator<MemoryEvent> {
     this.#backlog = backlog;
     this.#types = type;
     this.#of = toOwnerFilter(request);
+    this.#condition = toCondition(request).condition;
     this.#onEnd = onEnd;
     this.#seal = isLimited(this.#of) ? seal : undefined;
     this.#sealPurpose = toPurpose('events', { namespace, filters: this.#of });
@@ -365,11 +469,17 @@ class EventStream implements AsyncIterableIterator<MemoryEvent> {
     this.#gap = undefined;
     if (gap) return gap;
     while (this.#place < this.#backlog.next) {
-      const event = this.#backlog.at(this.#place++);
-      if (event.type === 'gap') return event;
-      if ((this.#types?.includes(event.type) ?? true) && concernsOwners(event, this.#of)) return event;
+      const event = this.#select(this.#backlog.at(this.#place++));
+      if (event) return event;
     }
     return undefined;
+  }
+
+  /** Returns the part of an event that the client requested, if any. */
+  #select({ event, memories }: StoredEvent): MemoryEvent | undefined {
+    if (event.type === 'gap') return event;
+    if (!(this.#types?.includes(event.type) ?? true) || !concernsOwners(event, this.#of)) return undefined;
+    return this.#condition ? selectMatching(event, memories, this.#condition) : event;
   }
 
   /** Continues the stream after a new event. Ends the stream if the event at its position is no longer stored. */

@@ -4,7 +4,7 @@ export { BackgroundTask } from './concurrency/background-task.ts';
 export { BatchQueue } from './concurrency/batch-queue.ts';
 export { FairQueue } from './concurrency/fair-queue.ts';
 export { DISTIL_LIMITS } from './distil/bounds.ts';
-export type { Notices } from './ports/coordination.ts';
+export { MAX_NOTICE_BYTES, type Notices } from './ports/coordination.ts';
 export type { ServerOptions } from './ports/database-server.ts';
 export type { Telemetry } from './ports/runtime.ts';
 export type { OpenDatabase, Storage } from './ports/storage.ts';

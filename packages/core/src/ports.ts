@@ -11,7 +11,7 @@ export type {
 } from './ports/administration.ts';
 export { CONSOLIDATION_LEASE, type Lease } from './ports/coordination.ts';
 export type { SchemaSteps, ServerPackage } from './ports/database-server.ts';
-export type { Clock, IdSource, TelemetryEvent } from './ports/runtime.ts';
+export type { Clock, IdSource, Seal, TelemetryEvent } from './ports/runtime.ts';
 export type { StorageCondition } from './ports/storage.ts';
 export type {
   ConsolidationRun,

@@ -26,7 +26,7 @@ import {
   uuidV7,
   withFallback,
 } from '@memoryd/core/operations';
-import type { Clock, Lease, Quotas } from '@memoryd/core/ports';
+import type { Clock, Lease, Quotas, Seal } from '@memoryd/core/ports';
 import { explainOldNode } from '@memoryd/engine/node-version';
 import { english, findTimeZone } from '@memoryd/search';
 import { DatabaseHealth, withHealth } from './database-health.ts';
@@ -169,8 +169,7 @@ interface OpenParts {
   reranking: Reranking | undefined;
   events: EventLog;
   keys: KeyRing;
-  /** See `Storage.secret`. */
-  secret: string;
+  seal: Seal;
 }
 
 type OptionsWithClock = EngineOptions & { clock: Clock };
@@ -200,25 +199,26 @@ async function openParts(options: OptionsWithClock): Promise<OpenParts> {
   const reranking = reranker && new Reranking(reranker, { storage, clock, telemetry });
   const events = new EventLog(clock, ids, { notices, ...getStreamLimits(options) });
   const keyRing = new KeyRing(keys, clock, { notices });
-  async function begin(): Promise<string> {
+  async function begin(): Promise<Seal> {
     await assertNotMigrating(storage);
     await embedding?.start();
-    await Promise.all([events.start(), keyRing.start()]);
-    return storage.secret();
+    const seal = createSeal(await storage.secret());
+    await Promise.all([events.start(seal), keyRing.start()]);
+    return seal;
   }
-  const secret = await begin().catch(async (error) => {
+  const seal = await begin().catch(async (error) => {
     events.close();
     await embedding?.stop();
     await early?.abandon();
     await storage.close();
     throw error;
   });
-  return { storage, health, lease, distiller, embedding, reranking, events, keys: keyRing, secret };
+  return { storage, health, lease, distiller, embedding, reranking, events, keys: keyRing, seal };
 }
 
 function createCore(
   options: OptionsWithClock,
-  { storage, lease, distiller, embedding, reranking, events, secret }: OpenParts,
+  { storage, lease, distiller, embedding, reranking, events, seal }: OpenParts,
 ): Core {
   const { telemetry, clock, ids = uuidV7 } = options;
   const recalling = { storage, clock, ...(embedding && { embedding }) };
@@ -242,7 +242,7 @@ function createCore(
     accesses: new AccessLog(storage, telemetry),
     consolidator,
     events,
-    seal: createSeal(secret),
+    seal,
     distiller,
     ...(reranking && { reranking }),
     thesaurus: english,

@@ -1,4 +1,4 @@
-import type { Notices } from '@memoryd/core';
+import { type Notices, sql } from '@memoryd/core';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type Connection, connect } from './connection.ts';
@@ -58,6 +58,25 @@ describe('notices of processes that share a database', () => {
     two.publish('events', 'the end');
     await recorders[0]?.waitFor(1);
     expect(recorders[0]?.received).toEqual(['the end']);
+  });
+
+  it('notices of processes that share a database arrive whole if they exceed one payload, between those of others', async () => {
+    const url = await createDatabase();
+    const [one, two, three] = [open(url).notices, open(url).notices, open(url).notices];
+    const recorder = await listen(three);
+    const texts = ['x'.repeat(30_000), `${'y'.repeat(6999)}😀`.repeat(3), '日本'.repeat(10_000)];
+    for (const text of texts) for (const notices of [one, two]) notices.publish('events', text);
+    const received = await recorder.waitFor(6);
+    expect([...received].sort()).toEqual([...texts, ...texts].sort());
+  });
+
+  it('notices of processes that share a database arrive after a notice whose sender stopped in the middle', async () => {
+    const url = await createDatabase();
+    const [one, { notices }] = [open(url).connection, open(url)];
+    const recorder = await listen(open(url).notices);
+    await one.run(sql`SELECT pg_notify('memoryd_' || md5(current_schema()), ${`${one.process} 0 events+ beginning`})`);
+    notices.publish('events', 'whole');
+    expect(await recorder.waitFor(1)).toEqual(['whole']);
   });
 
   it('notices of processes that share a database with equal texts arrive individually', async () => {

@@ -1,4 +1,55 @@
-import type { FilterTest } from '@memoryd/contract';
+import type { FilterCondition, FilterField, FilterTest } from '@memoryd/contract';
+import { type FilterFields, getMetadataPath } from './filter.ts';
+
+/** The property with the value of each field. */
+const PROPERTIES = {
+  tag: 'tags',
+  source: 'source',
+  session_id: 'sessionId',
+  external_id: 'externalId',
+  tier: 'tier',
+  importance: 'importance',
+  created_at: 'createdAt',
+  updated_at: 'updatedAt',
+  valid_from: 'validFrom',
+  valid_to: 'validTo',
+} as const satisfies Record<FilterField, keyof FilterFields>;
+
+/** Returns the fields of a memory that a filter can test, without all others. */
+export function pickFilterFields(memory: FilterFields): FilterFields {
+  const names = [...Object.values(PROPERTIES), 'metadata'] as const;
+  return Object.fromEntries(names.map((name) => [name, memory[name]])) as unknown as FilterFields;
+}
+
+/** Returns true if a memory matches a filter. */
+export function meetsCondition(memory: FilterFields, condition: FilterCondition): boolean {
+  if ('all' in condition) return condition.all.every((part) => meetsCondition(memory, part));
+  if ('any' in condition) return condition.any.some((part) => meetsCondition(memory, part));
+  if ('not' in condition) return !meetsCondition(memory, condition.not);
+  return meetsFieldTest(condition.field, getValue(memory, condition.field), condition);
+}
+
+function getValue(memory: FilterFields, field: string): unknown {
+  const path = getMetadataPath(field);
+  if (field === 'valid_from') return memory.validFrom ?? memory.createdAt;
+  if (!path) return memory[PROPERTIES[field as FilterField]] ?? undefined;
+  return path.reduce<unknown>(
+    (value, key) => (isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined),
+    memory.metadata,
+  );
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/**
+ * Returns true if the value of a field meets a test, as in `meetsTest`. A memory meets a test of its tags if one of them
+ * does.
+ */
+export function meetsFieldTest(field: string, value: unknown, test: FilterTest): boolean {
+  return field === 'tag' ? Array.isArray(value) && value.some((tag) => meetsTest(tag, test)) : meetsTest(value, test);
+}
 
 /**
  * Returns true if the value of a field meets a test of a filter. The rule is the same as in SQL (`filter-condition.ts`
@@ -6,7 +57,7 @@ import type { FilterTest } from '@memoryd/contract';
  *
  * @param value the value of the field as JSON, times in ms since 1970; undefined if the memory has none
  */
-export function meetsTest(value: unknown, test: FilterTest): boolean {
+function meetsTest(value: unknown, test: FilterTest): boolean {
   if (value === undefined) return false;
   switch (test.operator) {
     case '$exists':

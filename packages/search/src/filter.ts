@@ -15,11 +15,6 @@ export interface OwnerFilter {
   agentIds?: readonly string[];
 }
 
-/** A number of memories of one user and agent. */
-export interface OwnedCount extends Owner {
-  count: number;
-}
-
 /** Whether a filter is limited to some users or agents. */
 export function isLimited({ userIds, agentIds }: OwnerFilter): boolean {
   return userIds !== undefined || agentIds !== undefined;
@@ -113,6 +108,19 @@ export function* getAttributes({ tags, metadata, externalId }: AttributeFields):
   for (const [field, value] of Object.entries(metadata)) {
     if (typeof value !== 'object' || value === null) yield [metadataAttribute(field), String(value)];
   }
+}
+
+/** The fields of a memory that a `FilterCondition` can test. Times are in ms since 1970. */
+export interface FilterFields extends AttributeFields {
+  source: string;
+  sessionId: string | null;
+  tier: Tier;
+  importance: number;
+  createdAt: number;
+  updatedAt: number;
+  /** Times at which the memory begins and ceases to hold; null for `createdAt` and for never. */
+  validFrom: number | null;
+  validTo: number | null;
 }
 
 /** Returns the attributes that a filter requires, as pairs of name and value. */

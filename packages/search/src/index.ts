@@ -34,6 +34,7 @@ export {
   AGENT_LABEL,
   type AttributeFields,
   belongsTo,
+  type FilterFields,
   filteredAttributes,
   getAttributes,
   getMetadataPath,
@@ -42,7 +43,6 @@ export {
   isLimited,
   isOpen,
   type MemoryFilter,
-  type OwnedCount,
   type Owner,
   type OwnerFilter,
   SESSION_LABEL,
@@ -50,6 +50,7 @@ export {
   SPEAKER_LABEL,
   USER_LABEL,
 } from './filter.ts';
+export { meetsCondition, pickFilterFields } from './filter-match.ts';
 export {
   type Digest,
   entriesIn,

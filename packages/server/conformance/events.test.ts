@@ -116,12 +116,16 @@ describe('GET /events', () => {
     expect(events.map(({ type }) => type)).toEqual(['recalled', 'updated']);
   });
 
-  it.each(['type=eaten', 'user_id=', 'types=stored', 'type=stored&'.repeat(6)])(
-    'GET /events rejects %s',
-    async (parameters) => {
-      await expectRefused(memoryd, { path: `/events?${parameters}` }, {});
-    },
-  );
+  it.each([
+    'type=eaten',
+    'filter=tag',
+    'filter={"colour":"red"}',
+    'user_id=',
+    'types=stored',
+    'type=stored&'.repeat(6),
+  ])('GET /events rejects %s', async (parameters) => {
+    await expectRefused(memoryd, { path: `/events?${parameters}` }, {});
+  });
 
   it('responds to HEAD with headers only', async () => {
     const answer = await memoryd.send({ method: 'HEAD', path: '/events' });
@@ -212,6 +216,24 @@ describe('event streams', () => {
       const reader = await follow('', undefined, client);
       return reader.status === 200 || undefined;
     });
+    await expectCleanEnd(client.server);
+  });
+
+  it('event streams have about 1,000 memories per event if DELETE /memories forgets many, with a filter only those that match', async () => {
+    const client = await startClient({ env: WORDS_ONLY });
+    const [all, filtered] = [
+      await follow('type=forgotten', undefined, client),
+      await follow('type=forgotten&filter={"source":"crow"}', undefined, client),
+    ];
+    const memories = Array.from({ length: 1100 }, (_, n) => ({ content: `n ${n}`, tags: ['swarm'], source: 'crow' }));
+    await client.storeAll([
+      ...memories.slice(0, 20),
+      ...memories.slice(20).map((each) => ({ ...each, source: 'rook' })),
+    ]);
+    await client.forgetMany('tag=swarm');
+    const counts = (await all.until(2)).map((event) => ('count' in event ? event.count : 0));
+    expect(counts).toEqual([1000, 100]);
+    expect(await filtered.until(1)).toMatchObject([{ type: 'forgotten', memory_ids: [], count: 20 }]);
     await expectCleanEnd(client.server);
   });
 

@@ -1301,6 +1301,35 @@ export function memoryApiContract(
       await expect.poll(() => getEventTypes(seen, id)).toEqual(['stored', 'forgotten']);
     });
 
+    it('reports with a filter the memories that matched just before the event', async () => {
+      // A memory that `follow` stores has no tags.
+      const seen = await follow({ filter: { $or: [{ tag: { $exists: false } }, { tag: 'before', tier: 'working' }] } });
+      const request = { content: 'a filtered ortolan', tags: ['before'], metadata: { n: 1 } };
+      const { results } = await memory.storeBatch([request, { ...request, tags: ['other'] }]);
+      const [id, other] = results.map((result) => ('id' in result ? result.id : '')) as [string, string];
+      await memory.update(id, { importance: 1 });
+      await memory.recall({ query: 'filtered ortolan', filter: { 'metadata.n': 1 } });
+      await memory.update(id, { tags: ['other'] });
+      await memory.update(other, { tags: ['before'] });
+      await memory.recall({ query: 'filtered ortolan', filter: { tag: 'other' } });
+      await memory.update(id, { tags: [] });
+      await memory.store({ content: 'a named ortolan', external_id: 'ortolan', tags: ['before'] });
+      await memory.store({ content: 'a named ortolan', external_id: 'ortolan', tags: ['other'] });
+      await memory.store({ content: 'a named ortolan', external_id: 'ortolan', source: 'other' });
+      await memory.forgetMany({ external_id: 'ortolan' });
+      await memory.forget(id);
+      await memory.forget(other);
+      await expect
+        .poll(() => getEventTypes(seen, other))
+        // The update that added the tag is no event of this filter.
+        .toEqual(['forgotten']);
+      expect(getEventTypes(seen, id)).toEqual(['stored', 'updated', 'recalled', 'updated', 'forgotten']);
+      const counts = seen.flatMap((event) => ('count' in event ? [event.count] : []));
+      expect(new Set(counts)).toEqual(new Set([1]));
+      const named = seen.slice(seen.findIndex((event) => getEventTypes([event], id)[0] === 'recalled') + 2);
+      expect(named.map(({ type }) => type)).toEqual(['stored', 'updated', 'forgotten', 'forgotten']);
+    });
+
     it('resumes after the event last_event_id', async () => {
       const seen = await follow({ type: ['stored'] });
       const last_event_id = seen.at(-1)?.id as string;
@@ -1337,6 +1366,7 @@ export function memoryApiContract(
       };
       await expectError(first({ type: ['eaten'] }), 'INVALID_REQUEST', '/type');
       await expectError(first({ type: [] }), 'INVALID_REQUEST', '/type');
+      await expectError(first({ filter: { colour: 'red' } }), 'INVALID_REQUEST', '/filter/colour');
       await expectError(first({ colour: 'red' }), 'INVALID_REQUEST', '/colour');
     });
   });

@@ -1,5 +1,5 @@
 import { type FilterExpression, type Metadata, toFilterCondition } from '@memoryd/contract';
-import type { MemoryFilter } from '@memoryd/search';
+import { type MemoryFilter, meetsCondition } from '@memoryd/search';
 import { propertyRuns } from '@memoryd/search/testing';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -39,6 +39,12 @@ export function filterStorageContract(tested: TestedStorage): void {
       const { items, total } = await tested.storage.session('default', 'default', ALL, LATER, {}, options);
       expect(total).toBe(items.length);
       return items.map(({ id }) => id).sort();
+    },
+    /** As for the memories of events. */
+    async fields({ condition }) {
+      const { items } = await tested.storage.memories('default', {}, ALL, LATER);
+      const matches = items.filter((memory) => !condition || meetsCondition(memory, condition));
+      return matches.map(({ id }) => id).sort();
     },
     async export(filter) {
       const ids: string[] = [];
@@ -131,6 +137,7 @@ export function filterStorageContract(tested: TestedStorage): void {
       fc.asyncProperty(anyFilter, async (filter) => {
         const expected = memories.filter((memory) => isMatch(filter, memory)).map(({ name }) => name);
         expect(await readers.list?.(toFilter(filter))).toEqual([...expected].sort());
+        expect(await readers.fields?.(toFilter(filter))).toEqual([...expected].sort());
         const request = { namespace: 'default', text: 'needle', filter: toFilter(filter), now: LATER };
         const { results } = await tested.storage.searchAndRank({
           ...{ ...request, poolSize: 100, tailSize: 0, ranking: { limit: 100 }, maxBytes: 1_000_000 },

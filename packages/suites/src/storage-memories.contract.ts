@@ -1,6 +1,6 @@
 import type { NewMemory } from '@memoryd/core';
 import type { Position } from '@memoryd/core/ports';
-import type { MemoryFilter, OwnedCount } from '@memoryd/search';
+import type { MemoryFilter } from '@memoryd/search';
 import { describe, expect, it } from 'vitest';
 import { ALL, LATER, MODEL, NOW, nextMemory, type TestedStorage, vector, WORKING_MAX } from './storage.fixture.ts';
 
@@ -340,8 +340,8 @@ export function memoryStorageContract(tested: TestedStorage): void {
       await putVector(stored, 3);
       expect(await tested.storage.forget('default', stored.id)).toEqual({
         outcome: 'forgotten',
-        owner: { userId: '', agentId: '' },
         ordinals: [stored.ordinal],
+        deleted: [expect.objectContaining({ id: stored.id, userId: '', tags: ['t'], sessionId: 's', tier: 'working' })],
         alsoForgotten: [],
         remainingDuplicates: [],
         purged: expect.any(Boolean),
@@ -393,12 +393,13 @@ export function memoryStorageContract(tested: TestedStorage): void {
     });
 
     it('reports each batch of a bulk forget, and no empty batch', async () => {
-      for (let i = 0; i < 3; i++) await storeMemory({ sessionId: 'gone' });
-      const batches: OwnedCount[][] = [];
+      for (let i = 0; i < 3; i++) await storeMemory({ id: `gone ${i}`, sessionId: 'gone', tags: ['a'] });
+      const batches: unknown[] = [];
       for (let twice = 0; twice < 2; twice++) {
         await tested.storage.forgetMany('default', { sessionId: 'gone' }, (batch) => batches.push(batch));
       }
-      expect(batches).toEqual([[{ userId: '', agentId: '', count: 3 }]]);
+      const deleted = [0, 1, 2].map((i) => ({ id: `gone ${i}`, userId: '', sessionId: 'gone', tags: ['a'] }));
+      expect(batches).toMatchObject([deleted]);
     });
 
     it('removes the link from a superseded memory to its forgotten successor', async () => {

@@ -106,7 +106,7 @@ export function ownerStorageContract(tested: TestedStorage): void {
       expect(await tested.storage.memory('default', id, NOW * 2)).toMatchObject({ content: 'mine', version: 1 });
       expect(await tested.storage.update({ ...change, of: OF_ANN })).toMatchObject({ outcome: 'updated', owner: ANN });
       const forgotten = await tested.storage.forget('default', id, { of: OF_ANN });
-      expect(forgotten).toMatchObject({ outcome: 'forgotten', owner: ANN });
+      expect(forgotten).toMatchObject({ outcome: 'forgotten', deleted: [{ id, ...ANN }] });
     });
 
     it('memories of users and agents cannot supersede a memory of another user or agent', async () => {
@@ -228,9 +228,9 @@ export function ownerStorageContract(tested: TestedStorage): void {
         await tested.storage.forget('default', `of ${owner.userId}`);
       }
       const before = await getRecords({ userIds: ['ben'] });
-      const owned: unknown[] = [];
-      await tested.storage.forgetMany('default', OF_ANN, (batch) => owned.push(...batch));
-      expect(owned).toEqual([{ ...ANN, count: 4 }]);
+      const deleted: unknown[] = [];
+      await tested.storage.forgetMany('default', OF_ANN, (batch) => deleted.push(...batch));
+      expect(deleted).toMatchObject(new Array(4).fill(ANN));
       expect(await getRecords(OF_ANN)).toEqual([]);
       expect(await getRecords()).toEqual(before);
       expect(before.filter((record) => 'declinedGroup' in record)).toHaveLength(1);

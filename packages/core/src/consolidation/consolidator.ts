@@ -276,7 +276,7 @@ export class Consolidator {
   }
 
   #publishProgress(namespace: string, progress: RunProgress): void {
-    this.#parts.events.publish(namespace, { type: 'consolidation', ...progress });
+    this.#parts.events.publishProgress(namespace, progress);
   }
 
   #report(

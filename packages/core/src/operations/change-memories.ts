@@ -13,7 +13,8 @@ import {
   type WriteCondition,
   withoutNullFields,
 } from '@memoryd/contract';
-import type { OwnedCount, OwnerFilter } from '@memoryd/search';
+import type { OwnerFilter } from '@memoryd/search';
+import type { DeletedMemory } from '../ports/storage-memories.ts';
 import { assertOwnerGiven, toCondition, toOwnerFilter } from '../request-filter.ts';
 import { toMs, toMsOrNull } from '../time.ts';
 import type { Core } from './core.ts';
@@ -56,7 +57,7 @@ export async function update(
   });
   switch (updated.outcome) {
     case 'updated':
-      core.events.publishMemories(namespace, 'updated', [{ id: memoryId, ...updated.owner }]);
+      core.events.publishMemories(namespace, 'updated', [{ id: memoryId, ...updated.owner, ...updated.before }]);
       if (updated.embedding) await core.embedding?.changed(updated.ordinal);
       return { id: memoryId, status: 'updated', ...(redacted && { redacted }) };
     case 'over-quota':
@@ -107,8 +108,7 @@ export async function forget(
   if (forgotten.outcome === 'unknown') throw memoryNotFound();
   if (forgotten.outcome === 'stale') throw versionConflict();
   const { alsoForgotten, remainingDuplicates, purged } = forgotten;
-  const deleted = [memoryId, ...alsoForgotten].map((id) => ({ id, ...forgotten.owner }));
-  core.events.publishMemories(namespace, 'forgotten', deleted);
+  core.events.publishMemories(namespace, 'forgotten', forgotten.deleted);
   const also = alsoForgotten.length > 0 && { also_forgotten: alsoForgotten };
   const remaining = remainingDuplicates.length > 0 && { remaining_duplicates: remainingDuplicates };
   return { status: 'forgotten', id: memoryId, ...also, ...remaining, ...purge(purged) };
@@ -140,16 +140,25 @@ export async function forgetMany(
     ...toCondition(request),
     ...(request.before !== undefined && { createdBefore: toMs(request.before, 'before') }),
   };
-  const deleted: OwnedCount[] = [];
+  let unpublished: DeletedMemory[] = [];
+  const publish = () => {
+    core.events.publishCounts(namespace, 'forgotten', unpublished);
+    unpublished = [];
+  };
   try {
-    const { purged } = await core.storage.forgetMany(namespace, selection, (owned) => deleted.push(...owned));
-    const forgotten_count = deleted.reduce((sum, { count }) => sum + count, 0);
-    return { status: 'forgotten', forgotten_count, ...purge(purged) };
+    const { purged, count } = await core.storage.forgetMany(namespace, selection, (deleted) => {
+      unpublished.push(...deleted);
+      if (unpublished.length >= COUNTED_TOGETHER) publish();
+    });
+    return { status: 'forgotten', forgotten_count: count, ...purge(purged) };
   } finally {
     // Also runs after a failure, since the batches before the failure have been deleted.
-    core.events.publishCounts(namespace, 'forgotten', deleted);
+    publish();
   }
 }
+
+/** Number of memories after which a bulk forget publishes an event. */
+const COUNTED_TOGETHER = 1000;
 
 function purge(purged: boolean): { purge?: 'pending' } {
   return purged ? {} : { purge: 'pending' };

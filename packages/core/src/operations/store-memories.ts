@@ -113,12 +113,12 @@ async function announce(
   const pairs = memories.map((memory, i) => ({ memory, result: outcomes[i] as StoreOutcome }));
   const stored = pairs.flatMap(({ memory, result }) => (result.outcome === 'stored' ? [{ memory, ...result }] : []));
   const updated = pairs.flatMap(({ memory, result }) =>
-    result.outcome === 'updated' ? [{ ...memory, ...result }] : [],
+    result.outcome === 'updated' ? [{ ...memory, ...result, ...result.before }] : [],
   );
   core.events.publishMemories(
     namespace,
     'stored',
-    stored.map(({ memory }) => memory),
+    stored.map(({ memory }) => ({ ...memory, tier: 'working' as const, updatedAt: memory.storedAt })),
   );
   core.events.publishMemories(namespace, 'updated', updated);
   await Promise.all([

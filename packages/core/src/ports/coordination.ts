@@ -20,8 +20,8 @@ export interface Lease {
 /** Topic of a notice: changes of memories (`events`), or of API keys (`keys`). */
 type NoticeTopic = 'events' | 'keys';
 
-/** Maximum length of a notice, in bytes of UTF-8. */
-export const MAX_NOTICE_BYTES = 7000;
+/** Maximum length of a notice, in bytes of UTF-8. The fields of the largest batch of memories usually fit. */
+export const MAX_NOTICE_BYTES = 8 * 2 ** 20;
 
 /** Receives the notices of one topic. */
 export interface NoticeListener {

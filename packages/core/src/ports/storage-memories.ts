@@ -1,5 +1,5 @@
-import type { FilterCondition, Metadata, NamespaceQuota, Tier, TierCounts } from '@memoryd/contract';
-import type { MemoryFilter, OwnedCount, Owner, OwnerFilter, RecalledMemory } from '@memoryd/search';
+import type { FilterCondition, Metadata, NamespaceQuota, TierCounts } from '@memoryd/contract';
+import type { FilterFields, MemoryFilter, Owner, OwnerFilter, RecalledMemory } from '@memoryd/search';
 import type { Moment } from '../validity.ts';
 import type { OverQuota, Quota } from './storage-namespaces.ts';
 
@@ -59,14 +59,14 @@ export interface NewMemory extends Owner {
 }
 
 /**
- * `updated` and `unchanged`: the owner has a memory with the external id. For `embedding` and `othersEmbedding`, see
+ * `updated` and `unchanged`: the owner has a memory with the external id. For the fields of `updated`, see
  * `UpdateOutcome`. `repeated`: the idempotency key was used before with the same digest; `id` is the memory that was
  * stored then, and `created` is false if that memory existed before. `superseding-itself`: the memory would supersede
  * itself, directly or through other memories, or a source of its own.
  */
 export type StoreOutcome =
   | { outcome: 'stored'; ordinal: number }
-  | { outcome: 'updated'; id: string; ordinal: number; embedding: boolean }
+  | ({ outcome: 'updated'; id: string } & Updated)
   | { outcome: 'unchanged'; id: string }
   | { outcome: 'repeated'; id: string; created: boolean }
   | { outcome: 'superseding-itself' }
@@ -105,11 +105,17 @@ export interface MemoryChange extends UpdatedFields {
 }
 
 /**
- * `embedding`: true if new vectors of the memory are pending. `no-period`: the memory would end before it begins. For
- * `superseding-itself`, see `StoreOutcome`.
+ * `before`: the fields that the memory had. `embedding`: true if new vectors of the memory are pending.
  */
+export interface Updated {
+  ordinal: number;
+  before: FilterFields;
+  embedding: boolean;
+}
+
+/** `no-period`: the memory would end before it begins. For `superseding-itself`, see `StoreOutcome`. */
 export type UpdateOutcome =
-  | { outcome: 'updated'; owner: Owner; ordinal: number; embedding: boolean }
+  | ({ outcome: 'updated'; owner: Owner } & Updated)
   | { outcome: 'unknown' }
   | { outcome: 'stale' }
   | { outcome: 'no-period' }
@@ -125,16 +131,22 @@ interface Forgetting {
   purged: boolean;
 }
 
+/** A memory that was deleted, and the fields that it had. */
+export interface DeletedMemory extends Owner, FilterFields {
+  id: string;
+}
+
 /**
- * `alsoForgotten`: ids of the duplicates that had been merged into the forgotten memory, and of the semantic memories
- * that were distilled from forgotten memories. `remainingDuplicates`: if the forgotten memory had been merged into
+ * `deleted`: all deleted memories, the forgotten one first. `alsoForgotten`: ids of the duplicates that had been merged
+ * into the forgotten memory, and of the semantic memories that were distilled from forgotten memories.
+ * `remainingDuplicates`: if the forgotten memory had been merged into
  * another memory, ids of the remaining memories with the same text.
  */
 type ForgetOutcome =
   | ({
       outcome: 'forgotten';
-      owner: Owner;
       ordinals: number[];
+      deleted: DeletedMemory[];
       alsoForgotten: string[];
       remainingDuplicates: string[];
     } & Forgetting)
@@ -155,18 +167,14 @@ export interface ForgetSelection extends OwnerFilter {
   createdBefore?: number;
 }
 
-/** Called after a bulk forget has deleted a batch of memories, with the number of deleted memories by owner. */
-type OnForgotten = (owned: OwnedCount[]) => void;
+/** Called after a bulk forget has deleted a batch of memories. */
+type OnForgotten = (deleted: DeletedMemory[]) => void;
 
 /**
  * A stored memory. A memory is live (recall can return it, and counts include it) unless it is merged, evicted or
  * expired.
  */
 export interface StoredMemory extends RecalledMemory {
-  importance: number;
-  source: string;
-  tier: Tier;
-  metadata: Metadata;
   /** Only transcripts with attachments and exports read it. Absent also if the memory has none. */
   attachment?: string;
   storedAt: number;

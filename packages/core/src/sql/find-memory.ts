@@ -1,6 +1,6 @@
 import type { Metadata, Tier } from '@memoryd/contract';
-import type { Owner } from '@memoryd/search';
-import { belongsTo } from '@memoryd/search';
+import type { FilterFields, Owner } from '@memoryd/search';
+import { belongsTo, pickFilterFields } from '@memoryd/search';
 import type { ChangedFields, MemoryChange } from '../ports/storage-memories.ts';
 import { isPeriod } from '../validity.ts';
 import { fromJson } from './corruption.ts';
@@ -19,7 +19,7 @@ export interface FoundMemory extends Target, Owner {
 export type Erasable = Omit<FoundMemory, 'content'>;
 
 const ERASABLE_COLUMNS =
-  raw(`m.namespace, m.user_id AS "userId", m.agent_id AS "agentId", m.external_id AS "externalId", m.source, m.importance, m.session_id AS "sessionId", m.created_at AS "createdAt", m.ordinal, m.id, m.tier, m.version, m.revision,
+  raw(`m.namespace, m.user_id AS "userId", m.agent_id AS "agentId", m.external_id AS "externalId", m.source, m.importance, m.session_id AS "sessionId", m.created_at AS "createdAt", m.updated_at AS "updatedAt", m.ordinal, m.id, m.tier, m.version, m.revision,
   m.distilled_revision AS "distilledRevision", m.expires_at AS "expiresAt", m.valid_from AS "validFrom", m.valid_to AS "validTo", m.evicted_at AS "evictedAt",
   m.merged_into AS "mergedInto", m.supersedes, m.tags, m.metadata, m.attachment_bytes AS "attachmentBytes"`);
 
@@ -100,6 +100,11 @@ export function toMemoryAttributes({ namespace, ordinal, externalId, tags, metad
   };
 }
 
+/** Returns the fields that a filter can test. */
+export function toFilterFields(memory: Erasable): FilterFields {
+  return pickFilterFields({ ...memory, ...toMemoryAttributes(memory) });
+}
+
 /** The fields that a write needs to check and change a memory. */
 export interface Target {
   ordinal: number;
@@ -109,6 +114,7 @@ export interface Target {
   importance: number;
   sessionId: string | null;
   createdAt: number;
+  updatedAt: number;
   tier: Tier;
   version: number;
   revision: number;

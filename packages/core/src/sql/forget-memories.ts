@@ -1,6 +1,6 @@
-import type { OwnedCount, Owner, OwnerFilter } from '@memoryd/search';
-import { belongsTo, groupByOwner } from '@memoryd/search';
-import type { ForgetSelection } from '../ports/storage-memories.ts';
+import type { OwnerFilter } from '@memoryd/search';
+import { belongsTo } from '@memoryd/search';
+import type { DeletedMemory, ForgetSelection } from '../ports/storage-memories.ts';
 import { deleteKeys } from './api-keys.ts';
 import { indexAndQueue } from './consolidation-queue.ts';
 import { countUsage, readUsage } from './counters.ts';
@@ -13,6 +13,7 @@ import {
   findRemainingDuplicates,
   isCurrent,
   isInTier,
+  toFilterFields,
   toMemoryAttributes,
 } from './find-memory.ts';
 import { countEntering, countLeaving, removeUsers, type TierMember } from './list-counters.ts';
@@ -32,8 +33,8 @@ const MAX_FORGOTTEN_AT_ONCE = 100;
 type Forgotten =
   | {
       outcome: 'forgotten';
-      owner: Owner;
       ordinals: number[];
+      deleted: DeletedMemory[];
       alsoForgotten: string[];
       remainingDuplicates: string[];
     }
@@ -53,11 +54,12 @@ export async function forget(
   if (target.tier === 'semantic') await decline(transaction, namespace, target.ordinal);
   const remainingDuplicates = await findRemainingDuplicates(transaction, target);
   const deleted = await eraseGroups(transaction, namespace, [target]);
+  const others = deleted.filter((memory) => memory.id !== id);
   return {
     outcome: 'forgotten',
-    owner: { userId: target.userId, agentId: target.agentId },
     ordinals: deleted.map((memory) => memory.ordinal),
-    alsoForgotten: deleted.filter((memory) => memory.id !== id).map((memory) => memory.id),
+    deleted: [target, ...others].map(toDeleted),
+    alsoForgotten: others.map((memory) => memory.id),
     remainingDuplicates,
   };
 }
@@ -95,14 +97,14 @@ export async function lastOrdinal(queries: Queries, namespace: string): Promise<
 
 /**
  * Forgets one batch of the selected memories whose ordinal is at most `arrivedUntil`. See `eraseGroups`. Returns the
- * number of deleted memories by owner.
+ * deleted memories.
  */
 export async function forgetBatch(
   transaction: Transaction,
   namespace: string,
   selection: ForgetSelection,
   arrivedUntil: number,
-): Promise<OwnedCount[]> {
+): Promise<DeletedMemory[]> {
   const batch = await transaction.rows<Pick<FoundMemory, 'id' | 'ordinal' | 'tier' | 'mergedInto'>>(sql`
     SELECT m.id, m.ordinal, m.tier, m.merged_into AS "mergedInto" FROM memory m
     WHERE ${selected(transaction.dialect, namespace, selection)} AND m.ordinal <= ${arrivedUntil}
@@ -112,7 +114,7 @@ export async function forgetBatch(
   }
   const deleted = await eraseGroups(transaction, namespace, batch);
   if (batch.length === 0 && isOfOwnersAlone(selection)) await deleteRemainingData(transaction, namespace, selection);
-  return countByOwner(deleted);
+  return deleted.map(toDeleted);
 }
 
 function isOfOwnersAlone({ userIds, agentIds, ...conditions }: ForgetSelection): boolean {
@@ -130,8 +132,9 @@ async function deleteRemainingData(transaction: Transaction, namespace: string, 
   }
 }
 
-function countByOwner(memories: readonly Owner[]): OwnedCount[] {
-  return groupByOwner(memories).map(([{ userId, agentId }, owned]) => ({ userId, agentId, count: owned.length }));
+function toDeleted(memory: Erasable): DeletedMemory {
+  const { id, userId, agentId } = memory;
+  return { id, userId, agentId, ...toFilterFields(memory) };
 }
 
 function selected(dialect: Dialect, namespace: string, selection: ForgetSelection): Sql {

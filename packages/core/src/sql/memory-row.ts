@@ -49,16 +49,21 @@ type ResultRow = Pick<
   | 'user_id'
   | 'agent_id'
   | 'external_id'
+  | 'source'
+  | 'tier'
+  | 'importance'
+  | 'metadata'
   | 'created_at'
   | 'updated_at'
+  | 'valid_from'
   | 'valid_to'
   | 'superseded_by'
 >;
 
 /** Returns the columns of `ResultRow` in `memory m`. */
 export function resultColumns(dialect: Dialect, moment: Moment): Sql {
-  return sql`m.ordinal, m.id, m.content, m.tags, m.session_id, m.user_id, m.agent_id, m.external_id, m.created_at, m.updated_at,
-    m.valid_to, ${getSupersededBy(dialect, moment)} AS superseded_by`;
+  return sql`m.ordinal, m.id, m.content, m.tags, m.session_id, m.user_id, m.agent_id, m.external_id, m.source, m.tier, m.importance,
+    m.metadata, m.created_at, m.updated_at, m.valid_from, m.valid_to, ${getSupersededBy(dialect, moment)} AS superseded_by`;
 }
 
 function toRecalledMemory(row: ResultRow): RecalledMemory {
@@ -71,8 +76,13 @@ function toRecalledMemory(row: ResultRow): RecalledMemory {
     userId: row.user_id,
     agentId: row.agent_id,
     externalId: row.external_id,
+    source: row.source,
+    tier: row.tier,
+    importance: row.importance,
+    metadata: fromJson<Metadata>(row.metadata, 'the metadata of memory', row.id),
     createdAt: row.created_at,
     updatedAt: row.updated_at,
+    validFrom: row.valid_from,
     validTo: row.valid_to,
     supersededBy: row.superseded_by,
   };

@@ -85,10 +85,9 @@ export function sqlStorage(runner: SqlRunner) {
       // Memories stored from now on are not forgotten, regardless of how long the operation takes.
       const arrivedUntil = await write('nothing', 'lastOrdinal', [namespace]);
       const count = await removeAll(async () => {
-        const owned = await writeIn(namespace, 'forgetBatch', [namespace, selection, arrivedUntil]);
-        const deleted = owned.reduce((sum, { count }) => sum + count, 0);
-        if (deleted > 0) onForgotten?.(owned);
-        return deleted;
+        const deleted = await writeIn(namespace, 'forgetBatch', [namespace, selection, arrivedUntil]);
+        if (deleted.length > 0) onForgotten?.(deleted);
+        return deleted.length;
       });
       return { count, purged: await purge(count, 'memories') };
     },

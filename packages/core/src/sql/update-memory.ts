@@ -1,4 +1,4 @@
-import type { MemoryChange, UpdateOutcome } from '../ports/storage-memories.ts';
+import type { MemoryChange, Updated, UpdateOutcome } from '../ports/storage-memories.ts';
 import type { OverQuota, Quotas } from '../ports/storage-namespaces.ts';
 import { setEvicted } from './archive-memories.ts';
 import { indexAndQueue, queueForDistilling, queueForMerging } from './consolidation-queue.ts';
@@ -12,6 +12,7 @@ import {
   hasPeriod,
   isInTier,
   planUpdate,
+  toFilterFields,
   toMemoryAttributes,
   type UpdatePlan,
 } from './find-memory.ts';
@@ -46,7 +47,7 @@ async function hasOwner(queries: Queries, id: string, { namespace, userId, agent
 
 /** The outcome of a change. See `UpdateOutcome`. */
 export type ChangeOutcome =
-  | { outcome: 'updated'; ordinal: number; embedding: boolean }
+  | ({ outcome: 'updated' } & Updated)
   | { outcome: 'no-period' }
   | { outcome: 'superseding-itself' }
   | OverQuota;
@@ -84,6 +85,7 @@ export async function changeMemory(
   return {
     outcome: 'updated',
     ordinal: target.ordinal,
+    before: toFilterFields(target),
     embedding: newText !== undefined || leavesGroup || leavesArchive,
   };
 }

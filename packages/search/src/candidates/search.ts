@@ -1,4 +1,4 @@
-import type { MemoryFilter, Owner } from '../filter.ts';
+import type { FilterFields, MemoryFilter, Owner } from '../filter.ts';
 import type { CosineScale } from '../ranking/cosine-scale.ts';
 import { rankOrdinals } from '../ranking/rank.ts';
 import type { QueryPeriod, Ranked, Ranking } from '../ranking/ranking.ts';
@@ -51,18 +51,12 @@ export interface RankedSearchRequest extends SearchRequest {
   maxBytes: number;
 }
 
-/** The fields of a memory that recall returns. */
-export interface RecalledMemory extends Owner {
+/** The fields of a memory that recall returns, and those by which subscribers of events filter. */
+export interface RecalledMemory extends Owner, FilterFields {
   ordinal: number;
   id: string;
   content: string;
   tags: string[];
-  sessionId: string | null;
-  externalId: string | null;
-  createdAt: number;
-  updatedAt: number;
-  /** Time from which the memory no longer holds, in ms; null if it has no end. */
-  validTo: number | null;
   /** The memory that replaces this one at the moment of the request. */
   supersededBy: string | null;
 }

@@ -1,6 +1,6 @@
 import type { FilterCondition, FilterTest } from '@memoryd/contract';
 import { getMetadataPath } from '../filter.ts';
-import { meetsTest } from '../filter-match.ts';
+import { meetsFieldTest } from '../filter-match.ts';
 import { NO_ROW } from '../ranking/signals.ts';
 
 /** The value of a field in the database: a text or a number, or JSON (see `toValue`). */
@@ -79,7 +79,7 @@ export class FilterColumns {
     const matches = new Uint8Array(this.#rows.rowCount);
     for (const [ordinal, value] of read(test.field)) {
       const row = this.#rows.getRow(ordinal);
-      if (row !== NO_ROW) matches[row] = Number(isMet(test.field, toValue(test.field, value), test));
+      if (row !== NO_ROW) matches[row] = Number(meetsFieldTest(test.field, toValue(test.field, value), test));
     }
     return matches;
   }
@@ -166,7 +166,7 @@ class Column {
     this.#grow(rowCount);
     const byNumber = new Uint8Array(this.#values.length);
     for (let number = 0; number < byNumber.length; number++) {
-      byNumber[number] = Number(isMet(this.#field, this.#values[number], test));
+      byNumber[number] = Number(meetsFieldTest(this.#field, this.#values[number], test));
     }
     const matches = new Uint8Array(rowCount);
     for (let row = 0; row < rowCount; row++) matches[row] = byNumber[this.#rows[row] as number] as number;
@@ -195,9 +195,4 @@ class Column {
 function toValue(field: string, value: StoredValue | null): unknown {
   if (value === null) return undefined;
   return field === 'tag' || getMetadataPath(field) ? JSON.parse(value as string) : value;
-}
-
-/** Returns whether a memory meets a test. A memory meets a test of its tags if one of them does. */
-function isMet(field: string, value: unknown, test: FilterTest): boolean {
-  return field === 'tag' ? Array.isArray(value) && value.some((tag) => meetsTest(tag, test)) : meetsTest(value, test);
 }

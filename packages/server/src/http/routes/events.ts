@@ -18,7 +18,9 @@ const EventData = Type.Unsafe<string>(MemoryEvent);
 const DESCRIPTION = `Server-sent events with JSON data. They report changes to the memories by this process and, on
 PostgreSQL, by all processes that share the database. Events contain ids and times, never texts. With the id of the
 last received event (\`Last-Event-ID\`), the stream continues after that event. It begins with a \`gap\` event if that
-event is too old, came from another process, or preceded a restart of the service.`;
+event is too old, came from another process, or preceded a restart of the service. With \`filter\`, an event lists and
+counts only the memories that matched just before the event (a stored memory: as it was stored), and events without such
+a memory, among them those of consolidation, are left out.`;
 
 const config = { access: 'read' } as const;
 
