@@ -31,6 +31,7 @@ export {
 } from './sql/database-marks.ts';
 export { type DistilSearch, distilCandidates, getBackgroundCosine } from './sql/distil-candidates.ts';
 export { keptRecords } from './sql/export-records.ts';
+export { meetsCondition } from './sql/filter-condition.ts';
 export { BEFORE_THE_LAST, holders, IN_TIER, liveAndPassing } from './sql/filters.ts';
 export { INTEGRITY } from './sql/integrity.ts';
 export { readResults, resultColumns } from './sql/memory-row.ts';

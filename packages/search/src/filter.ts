@@ -123,12 +123,47 @@ export interface FilterFields extends AttributeFields {
   validTo: number | null;
 }
 
-/** Returns the attributes that a filter requires, as pairs of name and value. */
-export function filteredAttributes(filter: MemoryFilter): [string, string][] {
-  const metadata = Object.entries(filter.metadata ?? {});
-  return [
-    ...(filter.externalId === undefined ? [] : [[EXTERNAL_ID_ATTRIBUTE, filter.externalId] as [string, string]]),
-    ...(filter.tags ?? []).map((tag): [string, string] => [TAG_ATTRIBUTE, tag]),
-    ...metadata.map(([field, value]): [string, string] => [metadataAttribute(field), value]),
+/** An attribute that memories must have: its name, and the values of which one is required. */
+export type RequiredAttribute = [name: string, values: readonly string[]];
+
+/** The attributes that a filter requires, and its other conditions. */
+export interface SplitFilter {
+  required: RequiredAttribute[];
+  others: Omit<MemoryFilter, 'tags' | 'metadata' | 'externalId'>;
+}
+
+/**
+ * Splits a filter into the attributes that it requires, which have an index, and its other conditions. The conditions
+ * that attributes express completely are not among the others.
+ */
+export function splitFilter(filter: MemoryFilter): SplitFilter {
+  const { tags = [], metadata = {}, externalId, condition, ...others } = filter;
+  const required: RequiredAttribute[] = [
+    ...(externalId === undefined ? [] : [[EXTERNAL_ID_ATTRIBUTE, [externalId]] as RequiredAttribute]),
+    ...tags.map((tag): RequiredAttribute => [TAG_ATTRIBUTE, [tag]]),
+    ...Object.entries(metadata).map(([field, value]): RequiredAttribute => [metadataAttribute(field), [value]]),
   ];
+  const remaining: FilterCondition[] = [];
+  for (const part of condition ? getConjuncts(condition) : []) {
+    const attribute = getRequiredAttribute(part);
+    if (attribute) required.push(attribute);
+    // Attributes are texts, so they do not tell the number 10 from the text "10".
+    if (!attribute || ('field' in part && getMetadataPath(part.field))) remaining.push(part);
+  }
+  return { required, others: { ...others, ...(remaining.length > 0 && { condition: { all: remaining } }) } };
+}
+
+/** Yields the conditions that must all be met. */
+function* getConjuncts(condition: FilterCondition): Iterable<FilterCondition> {
+  if ('all' in condition) for (const part of condition.all) yield* getConjuncts(part);
+  else yield condition;
+}
+
+/** Returns the attribute that a memory has if it meets a condition; undefined if there is none. */
+function getRequiredAttribute(condition: FilterCondition): RequiredAttribute | undefined {
+  if (!('field' in condition) || condition.operator !== '$in') return undefined;
+  const { field, values } = condition;
+  const path = getMetadataPath(field);
+  if (path) return path.length === 1 ? [field, values.map(String)] : undefined;
+  return field === TAG_ATTRIBUTE || field === EXTERNAL_ID_ATTRIBUTE ? [field, values.map(String)] : undefined;
 }

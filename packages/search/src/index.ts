@@ -35,7 +35,6 @@ export {
   type AttributeFields,
   belongsTo,
   type FilterFields,
-  filteredAttributes,
   getAttributes,
   getMetadataPath,
   groupByOwner,
@@ -45,9 +44,11 @@ export {
   type MemoryFilter,
   type Owner,
   type OwnerFilter,
+  type RequiredAttribute,
   SESSION_LABEL,
   SOURCE_LABEL,
   SPEAKER_LABEL,
+  splitFilter,
   USER_LABEL,
 } from './filter.ts';
 export { meetsCondition, pickFilterFields } from './filter-match.ts';

@@ -1,5 +1,7 @@
+import { type FilterCondition, type FilterExpression, toFilterCondition } from '@memoryd/contract';
 import { readVerbs, type Sql, type Transaction, writeVerbs } from '@memoryd/core';
 import { setLinks } from '@memoryd/core/operations';
+import type { MemoryFilter } from '@memoryd/search';
 import Sqlite from 'better-sqlite3';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Connection } from './connection.ts';
@@ -83,6 +85,30 @@ it.each<[string, (queries: Transaction) => Promise<unknown>]>([
 ])('the query for %s does not scan all memories', async (_name, verb) => {
   const plans = await getPlans(verb);
   expect(plans.some((step) => /^SEARCH (m|memory)\b/.test(step))).toBe(true);
+  expect(plans.filter((step) => SCANS_MEMORIES.test(step))).toEqual([]);
+});
+
+it.each<[string, FilterExpression, MemoryFilter]>([
+  ['tag', { tag: 'one' }, { tags: ['one'] }],
+  ['session_id', { session_id: 's' }, { sessionId: 's' }],
+  ['source', { source: { $in: ['api'] } }, { source: 'api' }],
+  ['tag and source', { $and: [{ tag: 'one', source: 'api' }] }, { tags: ['one'], source: 'api' }],
+])('the query for a filter by %s has the plan of the parameter', async (_name, expression, plain) => {
+  const condition = toFilterCondition(expression) as FilterCondition;
+  for (const of of [{}, OF_ADA]) {
+    const read = (filter: MemoryFilter) => getPlans((queries) => memories(queries, 'a', { ...filter, ...of }, PAGE, 2));
+    expect(await read({ condition })).toEqual(await read(plain));
+  }
+});
+
+it.each<[string, FilterExpression]>([
+  ['an external id', { external_id: 'x' }],
+  ['a tag among others', { tag: { $in: ['one', 'other'] }, importance: { $gt: 0.1 } }],
+  ['a number of metadata', { 'metadata.n': 1 }],
+])('the query for a filter by %s looks up the attribute', async (_name, expression) => {
+  const condition = toFilterCondition(expression) as FilterCondition;
+  const plans = await getPlans((queries) => memories(queries, 'a', { condition }, PAGE, 2));
+  expect(plans.filter((step) => /^SEARCH a USING (COVERING INDEX|PRIMARY KEY)/.test(step)).length).toBeGreaterThan(0);
   expect(plans.filter((step) => SCANS_MEMORIES.test(step))).toEqual([]);
 });
 

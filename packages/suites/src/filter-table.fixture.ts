@@ -40,6 +40,8 @@ const except = (...names: string[]) => EVERY.filter((name) => !names.includes(na
 /** Filters, each with the names of the memories that it matches. */
 export const FILTERS: readonly [filter: FilterExpression, names: readonly string[]][] = [
   [{ 'metadata.v': 10 }, ['ten']],
+  [{ tag: { $in: ['a', 'b'] }, 'metadata.v': { $in: [10, 9.5, 'xx', '9.5'] } }, ['ten', 'less', 'twice']],
+  [{ $and: [{ tag: 'a' }, { $and: [{ tag: 'b' }] }] }, ['less']],
   [{ 'metadata.v': 10.0 }, ['ten']],
   [{ 'metadata.v': '10' }, ['text']],
   [{ 'metadata.v': '10.0' }, []],

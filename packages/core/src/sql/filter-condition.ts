@@ -88,5 +88,5 @@ function meetsTest(dialect: Dialect, test: FieldTest, value: TestedValue): Sql {
 function equalsOne(dialect: Dialect, values: readonly unknown[], { text, number, toNumber }: TestedValue): Sql {
   const numbers = values.filter((value) => typeof value === 'number');
   if (numbers.length > 0) return sql`${number} IN (${join(numbers.map(toNumber), ', ')})`;
-  return dialect.isIn(text, values as string[]);
+  return values.length === 1 ? sql`${text} = ${values[0]}` : dialect.isIn(text, values as string[]);
 }

@@ -1,5 +1,5 @@
 import type { MemoryFilter, OwnerFilter } from '@memoryd/search';
-import { filteredAttributes } from '@memoryd/search';
+import { type RequiredAttribute, splitFilter } from '@memoryd/search';
 import type { Promotion } from '../ports/storage-consolidation.ts';
 import { toMoment } from '../validity.ts';
 import { attributeKey } from './attributes.ts';
@@ -39,26 +39,27 @@ type Indexed = Omit<MemoryFilter, 'idPart' | keyof Validity>;
 /** Returns a condition on `memory m`: in the namespace and matching the filter. */
 export function matching(dialect: Dialect, namespace: string, filter: Indexed): Sql {
   const { tier, sessionId, source, since, until } = filter;
-  const attributes = filteredAttributes(filter);
+  const { required, others } = splitFilter(filter);
   // Looks up the users first, or else the attributes, because these filters are selective. Tier, source and time may
   // match every memory of the namespace.
-  const beginsWithAttribute = attributes.length > 0 && !isOfUsers(filter);
+  const beginsWithAttribute = required.length > 0 && !isOfUsers(filter);
   const inNamespace = beginsWithAttribute ? dialect.unindexed(raw('m.namespace')) : raw('m.namespace');
-  const column = (name: string) => unlessOfUsers(dialect, filter, name);
+  // The user index contains the sessions.
+  const column = (name: string) => (name === 'session_id' ? raw('m.session_id') : unlessOfUsers(dialect, filter, name));
   const conditions = [sql`${inNamespace} = ${namespace}`, ...ofOwners(dialect, filter)];
-  if (sessionId !== undefined) conditions.push(sql`m.session_id = ${sessionId}`);
+  if (sessionId !== undefined) conditions.push(sql`${column('session_id')} = ${sessionId}`);
   if (tier !== undefined) conditions.push(sql`${column('tier')} = ${tier}`);
   if (source !== undefined) conditions.push(sql`${column('source')} = ${source}`);
   if (since !== undefined) conditions.push(sql`${column('created_at')} >= ${since}`);
   if (until !== undefined) conditions.push(sql`${column('created_at')} <= ${until}`);
-  for (const [name, value] of attributes) {
-    const held = holders(namespace, name, value);
+  for (const attribute of required) {
+    const held = holders(dialect, namespace, attribute);
     conditions.push(
       beginsWithAttribute ? sql`m.ordinal IN (${held})` : sql`EXISTS (${held} AND a.ordinal = m.ordinal)`,
     );
   }
   const getFilterColumn = (name: string) => (name === 'valid_from' ? getBegin('m') : column(name));
-  if (filter.condition) conditions.push(meetsCondition(dialect, filter.condition, getFilterColumn));
+  if (others.condition) conditions.push(meetsCondition(dialect, others.condition, getFilterColumn));
   return join(conditions, ' AND ');
 }
 
@@ -88,11 +89,15 @@ function ofOwners(dialect: Dialect, of: OwnerFilter): Sql[] {
   ];
 }
 
-function getIsOne({ isIn }: Dialect, column: Sql, values: readonly string[]): Sql[] {
-  // Planners estimate a single value better than a list.
-  const isOne = values.length === 1 ? sql`${column} = ${values[0]}` : isIn(column, values);
+function getIsOne(dialect: Dialect, column: Sql, values: readonly string[]): Sql[] {
+  const isOfOwner = isOne(dialect, column, values);
   // The partial indexes by owner contain only rows with a non-empty owner, so the query must repeat that condition.
-  return values.includes('') ? [isOne] : [isOne, sql`${column} <> ''`];
+  return values.includes('') ? [isOfOwner] : [isOfOwner, sql`${column} <> ''`];
+}
+
+/** Returns a condition: a column has one of the values. Planners estimate a single value better than a list. */
+function isOne({ isIn }: Dialect, column: Sql, values: readonly string[]): Sql {
+  return values.length === 1 ? sql`${column} = ${values[0]}` : isIn(column, values);
 }
 
 /**
@@ -103,10 +108,11 @@ export function isOfOwners(dialect: Dialect, of: OwnerFilter): Sql {
   return join([raw('true'), ...ofOwners(dialect, of)], ' AND ');
 }
 
-/** Returns a query for the ordinals of the memories with an attribute value. */
-export function holders(namespace: string, name: string, value: string): Sql {
-  return sql`SELECT a.ordinal FROM attribute a
-    WHERE a.namespace = ${namespace} AND a.name = ${attributeKey(name)} AND a.value = ${attributeKey(value)}`;
+/** Returns a query for the ordinals of the memories with one of the values of an attribute. */
+export function holders(dialect: Dialect, namespace: string, [name, values]: RequiredAttribute): Sql {
+  return sql`SELECT ${raw(values.length > 1 ? 'DISTINCT ' : '')}a.ordinal FROM attribute a
+    WHERE a.namespace = ${namespace} AND a.name = ${attributeKey(name)}
+      AND ${isOne(dialect, raw('a.value'), values.map(attributeKey))}`;
 }
 
 /** Returns a condition on `memory m`: stored long enough ago to be promoted. See `Promotion`. */

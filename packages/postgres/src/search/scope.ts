@@ -1,5 +1,15 @@
-import { holders, IN_TIER, join, liveAndPassing, type Queries, raw, type Sql, sql } from '@memoryd/core';
-import { filteredAttributes, isOpen, type MemoryFilter, type SearchRequest } from '@memoryd/search';
+import {
+  holders,
+  IN_TIER,
+  join,
+  liveAndPassing,
+  meetsCondition,
+  type Queries,
+  raw,
+  type Sql,
+  sql,
+} from '@memoryd/core';
+import { isOpen, type MemoryFilter, type SearchRequest, splitFilter } from '@memoryd/search';
 import { memoriesBy, POSTGRES } from '../dialect.ts';
 import { getIndexName } from './vector-index.ts';
 
@@ -79,17 +89,18 @@ function getMaxFew({ userIds, condition }: MemoryFilter): number {
  * too many memories match. Uses the attribute index for tags, metadata and the external id.
  */
 function selectMatching(namespace: string, filter: MemoryFilter, now: number): Sql {
-  const { tags: _, metadata: __, externalId: ___, ...rest } = filter;
+  const { required, others } = splitFilter(filter);
+  const { condition, ...rest } = others;
   const passing = liveAndPassing(POSTGRES, namespace, rest, now);
-  const having = filteredAttributes(filter);
+  const meets = condition ? sql`AND ${meetsCondition(POSTGRES, condition, (name) => raw(`m.${name}`))}` : raw('');
   const memories =
-    having.length === 0
+    required.length === 0
       ? raw('memory m')
       : sql`(${join(
-          having.map(([name, value]) => holders(namespace, name, value)),
+          required.map((attribute) => holders(POSTGRES, namespace, attribute)),
           ' INTERSECT ',
         )}) AS holder CROSS JOIN ${memoriesBy('m', sql`namespace = ${namespace} AND ordinal = holder.ordinal`)}`;
-  return sql`SELECT m.ordinal FROM ${memories} WHERE ${passing} LIMIT ${getMaxFew(rest) + 1}`;
+  return sql`SELECT m.ordinal FROM ${memories} WHERE ${passing} ${meets} LIMIT ${getMaxFew(filter) + 1}`;
 }
 
 interface ScopeRow extends Omit<SearchedModel, 'modelId'> {

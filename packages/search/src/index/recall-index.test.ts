@@ -344,12 +344,12 @@ describe('recall index scope', () => {
     for (const { ordinal } of entries)
       index.setState(ordinal, { ...state, tier: ordinal === 4 ? 'working' : 'semantic' });
     const scoped = (scope: Partial<Scope>) => findOrdinals(index, [11], { ...wholeNamespace, ...scope });
-    expect(scoped({ labels: [22] })).toEqual([4, 3, 1]);
-    expect(scoped({ labels: [22, 21] })).toEqual([4, 3, 1]);
-    expect(scoped({ labels: [22, 23] })).toEqual([]);
+    expect(scoped({ labels: [[22]] })).toEqual([4, 3, 1]);
+    expect(scoped({ labels: [[22], [21]] })).toEqual([4, 3, 1]);
+    expect(scoped({ labels: [[22], [23]] })).toEqual([]);
     expect(scoped({ filter: { since: 6, until: 7 } })).toEqual([3, 2]);
     expect(scoped({ filter: { tier: 'semantic' } })).toEqual([3, 2, 1]);
-    expect(scoped({ labels: [22], filter: { tier: 'semantic', since: 6 } })).toEqual([3]);
+    expect(scoped({ labels: [[22]], filter: { tier: 'semantic', since: 6 } })).toEqual([3]);
     expect(scoped({ filter: { tier: 'episodic' } })).toEqual([]);
     expect(scoped({})).toEqual([4, 3, 2, 1]);
   });
@@ -375,7 +375,7 @@ describe('recall index for one user among many', () => {
     now: fc.constantFrom(0, 20),
     users: fc.constantFrom([USER], [USER, SHARED], [SHARED, USER], [SHARED], [999]),
     agents: fc.constantFrom(undefined, [AGENT], [AGENT, 998]),
-    labels: fc.constantFrom([], [TAG]),
+    labels: fc.constantFrom([], [[TAG]]),
     filter: fc.constantFrom(
       {},
       { since: 10, until: 40 },

@@ -64,8 +64,8 @@ export interface Scope {
   /** A memory must have a label of `users` and a label of `agents`; undefined matches any user or agent. */
   users?: readonly Digest[] | undefined;
   agents?: readonly Digest[] | undefined;
-  /** A memory must have all labels of the list. */
-  labels: readonly Digest[];
+  /** A memory must have a label of each list. */
+  labels: readonly (readonly Digest[])[];
   filter: Pick<MemoryFilter, 'tier' | 'since' | 'until' | 'at' | 'holding' | 'superseded'>;
   /** A memory must have a byte other than 0 at the place of its row; undefined matches any memory. */
   rows?: Uint8Array | undefined;
@@ -275,7 +275,7 @@ export class RecallIndex {
     const { holding = false, superseded } = filter;
     if (holding || superseded === false) this.#kernel.narrowToHolding(filter.at ?? now, Number(!holding));
     if (rows) this.#kernel.narrowToRows(this.#exchange.writeBytes(rows));
-    const narrowings = [...(agents ? [agents] : []), ...labels.map((label) => [label])];
+    const narrowings = [...(agents ? [agents] : []), ...labels];
     for (const any of narrowings) this.#kernel.narrowToAny(this.#exchange.writeDigests(any), any.length);
     return new IndexQuery(this.#input);
   }

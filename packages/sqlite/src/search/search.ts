@@ -4,7 +4,6 @@ import {
   belongsTo,
   combineMatches,
   type Digest,
-  filteredAttributes,
   type IndexQuery,
   type IndexQueryWords,
   type Int8Vector,
@@ -16,6 +15,7 @@ import {
   type RankedSearchRequest,
   type RecalledMemory,
   type RecallIndex,
+  type RequiredAttribute,
   rankFound,
   type Scope,
   SESSION_LABEL,
@@ -25,6 +25,7 @@ import {
   type Signals,
   SOURCE_LABEL,
   selectQueryWords,
+  splitFilter,
   toInt8,
   USER_LABEL,
   type WordCounter,
@@ -174,13 +175,14 @@ interface WordQuery {
 /** Begins a query. The index supports one query at a time, so the caller must read its results before the next query. */
 async function beginQuery(connection: Connection, index: RecallIndex, request: SearchRequest): Promise<WordQuery> {
   const { namespace, filter, now } = request;
+  const { required, others } = splitFilter(filter);
   const indexQuery = index.beginQuery({
     namespace: namespaceDigest(namespace),
     now,
     ...ownerLabels(namespace, filter),
-    labels: getLabels(namespace, filter),
+    labels: getLabels(namespace, filter, required),
     filter,
-    rows: filter.condition && index.columns.match(filter.condition, createFieldReader(connection)),
+    rows: others.condition && index.columns.match(others.condition, createFieldReader(connection)),
   });
   excludeVarying(connection, index, indexQuery, request);
   let words = indexQuery.words([]);
@@ -229,9 +231,13 @@ export function ownerLabels(namespace: string, { userIds, agentIds }: OwnerFilte
   };
 }
 
-function getLabels(namespace: string, filter: MemoryFilter): Digest[] {
-  const labels: [string, string][] = filteredAttributes(filter);
-  if (filter.sessionId !== undefined) labels.push([SESSION_LABEL, filter.sessionId]);
-  if (filter.source !== undefined) labels.push([SOURCE_LABEL, filter.source]);
-  return labels.map(([name, value]) => labelDigest(namespace, name, value));
+function getLabels(
+  namespace: string,
+  { sessionId, source }: MemoryFilter,
+  required: readonly RequiredAttribute[],
+): Digest[][] {
+  const labels = [...required];
+  if (sessionId !== undefined) labels.push([SESSION_LABEL, [sessionId]]);
+  if (source !== undefined) labels.push([SOURCE_LABEL, [source]]);
+  return labels.map(([name, values]) => values.map((value) => labelDigest(namespace, name, value)));
 }
