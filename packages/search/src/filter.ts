@@ -127,7 +127,7 @@ export interface FilterFields extends AttributeFields {
 export type RequiredAttribute = [name: string, values: readonly string[]];
 
 /** The attributes that a filter requires, and its other conditions. */
-export interface SplitFilter {
+interface SplitFilter {
   required: RequiredAttribute[];
   others: Omit<MemoryFilter, 'tags' | 'metadata' | 'externalId'>;
 }

@@ -18,3 +18,5 @@ export {
   testedStorage,
   WORKING_MAX,
 } from './storage.fixture.ts';
+export { WHAT_HOLDS_AT, WHAT_HOLDS_QUERY, type WhatHoldsReader, whatHoldsContract } from './what-holds.contract.ts';
+export { MEMORY_API_READERS } from './what-holds-readers.fixture.ts';
