@@ -29,8 +29,13 @@ export async function findBestByWords(
   const { namespace } = scope;
   const selectDated = dateMatches.length > 0 ? createDateSelect(namespace, dateMatches) : undefined;
   const rankAmong = (ordinals: readonly number[]) => {
-    const condition = sql`AND p.namespace = ${namespace} AND p.ordinal = ANY(${ordinals}::bigint[])`;
-    return rank(queries, scope, sorted, count, { condition, dated: selectDated?.(condition) });
+    const lookUp = sql`AND p.namespace = ${namespace} AND p.ordinal = ANY(${ordinals}::bigint[])`;
+    // The subquery is hashed once, so that the postings of a word are read in one index scan. `IS TRUE` prevents a join,
+    // for which the planner has no statistics.
+    const scan = sql`AND p.namespace = ${namespace}
+      AND (p.ordinal IN (SELECT unnest(${ordinals}::bigint[]))) IS TRUE`;
+    const condition = areFewPostings(sorted, ordinals.length) ? scan : lookUp;
+    return rank(queries, scope, sorted, count, { condition, dated: selectDated?.(lookUp) });
   };
   if (scope.few) return rankAmong(scope.few);
   const selecting = limitPostings(sorted);
@@ -39,6 +44,16 @@ export async function findBestByWords(
   const selection = { words: selecting, dated: selectDated?.(NEWEST) };
   const candidates = await rankInScope(queries, scope, selection, areAll ? count : Math.max(count, MAX_CANDIDATES));
   return areAll ? candidates : rankAmong(candidates.map(({ ordinal }) => ordinal));
+}
+
+/** Number of postings of a word that are read in the time of one lookup by ordinal. */
+const POSTINGS_PER_LOOKUP = 4;
+
+/** Returns true if reading all postings of the words takes less time than looking up each of `count` memories. */
+function areFewPostings(words: readonly WeightedWord[], count: number): boolean {
+  const postings = words.reduce((sum, { frequency }) => sum + frequency, 0);
+  const lookups = words.reduce((sum, { terms }) => sum + terms.length * count, 0);
+  return postings < POSTINGS_PER_LOOKUP * lookups;
 }
 
 /** Returns a function that creates SQL: the memories with each date match, if they meet a condition on `memory p`. */
