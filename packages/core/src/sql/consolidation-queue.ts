@@ -21,14 +21,14 @@ export async function queueForDistilling(
     ON CONFLICT DO NOTHING`);
 }
 
-/** Queues memories for duplicate detection, except semantic memories and merged duplicates. */
+/** Queues memories for duplicate detection, except semantic memories, merged duplicates and evicted memories. */
 export async function queueForMerging(queries: Queries, namespace: string, ordinals: readonly number[]): Promise<void> {
   if (ordinals.length === 0) return;
   await queries.run(sql`
     INSERT INTO merge_candidate (namespace, ordinal)
-    SELECT namespace, ordinal FROM memory
-    WHERE ${queries.dialect.isMemory('ordinal', namespace, ordinals)} AND tier <> 'semantic'
-      AND merged_into IS NULL
+    SELECT m.namespace, m.ordinal FROM memory m
+    WHERE ${queries.dialect.isMemory('m.ordinal', namespace, ordinals)} AND ${raw(IN_TIER)}
+      AND m.tier <> 'semantic'
     ON CONFLICT DO NOTHING`);
 }
 
