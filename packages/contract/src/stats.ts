@@ -15,11 +15,26 @@ const LastSleepAt = Type.Union([Timestamp, Type.Null()], {
 export const TierCounts = Type.Object(countFields);
 export type TierCounts = Type.Static<typeof TierCounts>;
 
+/** Number of memories by whether they hold. A memory may count as superseded and as ended. */
+export const ValidityCounts = Type.Object({
+  current_count: Type.Integer({ minimum: 0, description: 'Number of memories in all tiers that hold now.' }),
+  superseded_count: Type.Integer({
+    minimum: 0,
+    description: 'Number of memories in all tiers that another memory replaces now.',
+  }),
+  ended_count: Type.Integer({
+    minimum: 0,
+    description: 'Number of memories in all tiers whose `valid_to` has passed.',
+  }),
+});
+export type ValidityCounts = Type.Static<typeof ValidityCounts>;
+
 export const RootResponse = Type.Object({ status: Type.String(), version: Type.String(), ...countFields });
 export type RootResponse = Type.Static<typeof RootResponse>;
 
 export const StatsResponse = Type.Object({
   ...countFields,
+  ...ValidityCounts.properties,
   db_size_mb: DbSizeMb,
   last_sleep_at: LastSleepAt,
   next_sleep_at: Type.Optional(

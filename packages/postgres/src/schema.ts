@@ -73,6 +73,11 @@ export const MIGRATIONS: readonly SchemaStep[] = [
     WHERE tier = 'working' AND merged_into IS NULL AND evicted_at IS NULL;
   CREATE INDEX memory_expiring ON memory (namespace, expires_at)
     WHERE expires_at IS NOT NULL AND merged_into IS NULL AND evicted_at IS NULL;
+  -- Memories that end or begin at a time of their own, which statistics count.
+  CREATE INDEX memory_ending ON memory (namespace, valid_to)
+    WHERE valid_to IS NOT NULL AND merged_into IS NULL AND evicted_at IS NULL;
+  CREATE INDEX memory_beginning ON memory (namespace, valid_from)
+    WHERE valid_from IS NOT NULL AND merged_into IS NULL AND evicted_at IS NULL;
   CREATE INDEX memory_evicted ON memory (namespace, evicted_at) WHERE evicted_at IS NOT NULL;
   CREATE INDEX memory_merged ON memory (namespace, merged_into) WHERE merged_into IS NOT NULL;
   CREATE INDEX memory_superseding ON memory (namespace, supersedes) WHERE supersedes IS NOT NULL;

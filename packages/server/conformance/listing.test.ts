@@ -203,6 +203,7 @@ describe('the status endpoints:', () => {
   it('GET /stats returns counts, size, last consolidation and pending embeddings', async () => {
     expect(await memoryd.stats()).toEqual({
       ...{ working_count: 0, episodic_count: 0, semantic_count: 0 },
+      ...{ current_count: 0, superseded_count: 0, ended_count: 0 },
       ...{ db_size_mb: expect.any(Number), last_sleep_at: null, next_sleep_at: null, pending_embeddings: 0 },
     });
   });

@@ -90,5 +90,6 @@ async function call(api: MemoryApi, name: Operation, args: readonly unknown[]): 
 
 const EMPTY_STATS = {
   ...{ working_count: 0, episodic_count: 0, semantic_count: 0 },
+  ...{ current_count: 0, superseded_count: 0, ended_count: 0 },
   ...{ db_size_mb: 0, last_sleep_at: null, next_sleep_at: null, pending_embeddings: 0 },
 };

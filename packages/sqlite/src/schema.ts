@@ -60,6 +60,11 @@ export const MIGRATIONS: readonly string[] = [
     WHERE tier = 'working' AND merged_into IS NULL AND evicted_at IS NULL;
   CREATE INDEX memory_expiring ON memory (namespace, expires_at)
     WHERE expires_at IS NOT NULL AND merged_into IS NULL AND evicted_at IS NULL;
+  -- Memories that end or begin at a time of their own, which statistics count.
+  CREATE INDEX memory_ending ON memory (namespace, valid_to)
+    WHERE valid_to IS NOT NULL AND merged_into IS NULL AND evicted_at IS NULL;
+  CREATE INDEX memory_beginning ON memory (namespace, valid_from)
+    WHERE valid_from IS NOT NULL AND merged_into IS NULL AND evicted_at IS NULL;
   CREATE INDEX memory_evicted ON memory (namespace, evicted_at) WHERE evicted_at IS NOT NULL;
   CREATE INDEX memory_merged ON memory (namespace, merged_into) WHERE merged_into IS NOT NULL;
   -- Memories with a state other than the default of the in-memory index. Working memories have an index of their own.
@@ -76,6 +81,7 @@ export const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (ordinal, successor)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX succession_by_successor ON succession (successor);
+  CREATE INDEX succession_of_namespace ON succession (namespace, ordinal);
 
   CREATE TABLE memory_history (
     namespace TEXT NOT NULL,

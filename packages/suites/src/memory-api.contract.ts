@@ -1512,5 +1512,17 @@ export function memoryApiContract(
       await memory.forget(id);
       expect((await memory.stats()).working_count).toBe(before.working_count);
     });
+
+    it('counts the memories that hold, are superseded or have ended', async () => {
+      const before = await memory.stats();
+      const old = await getId(memory.store({ content: 'counted once' }));
+      await memory.store({ content: 'counted twice', supersedes: old, valid_from: '2020-01-01T00:00:00Z' });
+      await memory.store({ content: 'ended', created_at: '2020-01-01T00:00:00Z', valid_to: '2021-01-01T00:00:00Z' });
+      expect(await memory.stats()).toMatchObject({
+        current_count: before.current_count + 1,
+        superseded_count: before.superseded_count + 1,
+        ended_count: before.ended_count + 1,
+      });
+    });
   });
 }

@@ -185,7 +185,7 @@ export function distilStorageContract(tested: TestedStorage): void {
       const right = await storeMemory('The cat Mimi is a cat.', 1, { supersedes: wrong.id });
       await distil(stored, 'Mimi is a cat.');
       const found = (await candidates()).candidates.find(({ ordinal }) => ordinal === right.ordinal);
-      expect(found?.neighbors.map(({ ordinal }) => ordinal).sort()).toEqual(getOrdinals(stored));
+      expect(found?.neighbors.map(({ ordinal }) => ordinal).sort((a, b) => a - b)).toEqual(getOrdinals(stored));
       const group = (await semantic())?.ordinal;
       for (const neighbor of found?.neighbors ?? []) {
         expect(neighbor.group).toEqual({ semantic: group, sourceCount: 3 });

@@ -185,6 +185,7 @@ export function validityStorageContract(tested: TestedStorage): void {
               );
               expect(getIds(await recall({ at: START + time, superseded: false }))).toEqual(unreplaced);
             }
+            expect((await tested.storage.stats('default', PRESENT)).current_count).toBe(model.getHolding(50).length);
           },
         )
         .afterEach(async () => {
@@ -193,6 +194,31 @@ export function validityStorageContract(tested: TestedStorage): void {
       { numRuns: propertyRuns(100) },
     );
   }, 120_000);
+
+  it('counts the memories that hold, are superseded and have ended, of a namespace, of a user and in all', async () => {
+    const ada = { userId: 'ada' };
+    const old = await tested.storeMemory({ validTo: PRESENT, createdAt: START, ...ada });
+    await tested.storeMemory({ createdAt: START, supersedes: old.id, ...ada });
+    const replacedForATime = await tested.storeMemory({ createdAt: START });
+    await tested.storeMemory({ createdAt: START, supersedes: replacedForATime.id, validTo: PRESENT + 1 });
+    await tested.storeMemory({ createdAt: START, validFrom: PRESENT + 1, ...ada });
+    await tested.storeMemory({ createdAt: PRESENT + 1 });
+    const expired = await tested.storeMemory({ createdAt: START, expiresAt: PRESENT, ...ada });
+    await tested.storeMemory({ createdAt: START, expiresAt: PRESENT, supersedes: expired.id, ...ada });
+    await tested.storeMemory({ createdAt: START, namespace: 'other' });
+    const count = async (now: number, userIds?: string[]) => {
+      const stats = await tested.storage.stats('default', now, userIds ? { userIds } : {});
+      return [stats.current_count, stats.superseded_count, stats.ended_count];
+    };
+    expect(await count(PRESENT)).toEqual([2, 2, 1]);
+    expect(await count(PRESENT, ['ada'])).toEqual([1, 1, 1]);
+    expect(await count(PRESENT + 1)).toEqual([4, 1, 2]);
+    expect(await tested.storage.totals(PRESENT)).toMatchObject({
+      current_count: 3,
+      superseded_count: 2,
+      ended_count: 1,
+    });
+  });
 }
 
 type Step = typeof anyStep extends fc.Arbitrary<infer Drawn> ? Drawn : never;

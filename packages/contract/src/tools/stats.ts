@@ -8,7 +8,7 @@ export const stats = tool({
   title: 'Count memories',
   description:
     'Returns the number of memories in each tier (working: recently stored; episodic: promoted; semantic: distilled), ' +
-    'the database size, the time of the last consolidation, and the number of memories that are waiting for embeddings.',
+    'how many hold now, are superseded or have ended, the database size, the time of the last consolidation, and the number of memories that are waiting for embeddings.',
   scope: 'read',
   hints: { readOnly: true, destructive: false, idempotent: true },
   input: Type.Object({}, { additionalProperties: false }),
@@ -16,6 +16,7 @@ export const stats = tool({
   call: (api) => api.stats(),
   text: (stats, { zone }) =>
     `${stats.working_count} working, ${stats.episodic_count} episodic and ${stats.semantic_count} semantic memories; ` +
+    `${stats.current_count} hold now, ${stats.superseded_count} are superseded, ${stats.ended_count} have ended; ` +
     `${stats.db_size_mb} MB; ${stats.pending_embeddings} waiting for embeddings; ` +
     `last consolidated: ${stats.last_sleep_at ? `${formatTime(stats.last_sleep_at, zone)} ${zone.name}` : 'never'}.`,
 });

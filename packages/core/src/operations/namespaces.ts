@@ -125,11 +125,14 @@ export function toScopedStats(stats: StorageStats, scope: Scope): StatsResponse 
 }
 
 function toStats(stats: StorageStats, sizeBytes = stats.sizeBytes): StatsResponse {
-  const { working_count, episodic_count, semantic_count, lastSleepAt, pendingEmbeddings, embedding } = stats;
+  const { lastSleepAt, pendingEmbeddings, embedding } = stats;
   return {
-    working_count,
-    episodic_count,
-    semantic_count,
+    working_count: stats.working_count,
+    episodic_count: stats.episodic_count,
+    semantic_count: stats.semantic_count,
+    current_count: stats.current_count,
+    superseded_count: stats.superseded_count,
+    ended_count: stats.ended_count,
     db_size_mb: sizeBytes / BYTES_PER_MB,
     last_sleep_at: toTimestampOrNull(lastSleepAt),
     pending_embeddings: pendingEmbeddings,

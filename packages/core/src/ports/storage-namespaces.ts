@@ -1,4 +1,4 @@
-import type { NamespaceQuota, TierCounts } from '@memoryd/contract';
+import type { NamespaceQuota, TierCounts, ValidityCounts } from '@memoryd/contract';
 import type { OwnerFilter } from '@memoryd/search';
 
 /** A number of memories, and the number of bytes of their texts in UTF-8. In a quota, 0 means unlimited. */
@@ -24,7 +24,7 @@ export interface OverQuota {
   limit: number;
 }
 
-export interface StorageStats extends TierCounts {
+export interface StorageStats extends TierCounts, ValidityCounts {
   /** Size of the whole database on disk. */
   sizeBytes: number;
   /** Size of the texts in UTF-8, as counted for quotas. */

@@ -1,12 +1,13 @@
-import type { Tier, TierCounts } from '@memoryd/contract';
+import type { Tier, TierCounts, ValidityCounts } from '@memoryd/contract';
 import type { OwnerFilter } from '@memoryd/search';
 import { isLimited } from '@memoryd/search';
 import type { NamespaceUsage, Quota, StorageStats } from '../ports/storage-namespaces.ts';
 import { COUNTED } from './counters.ts';
 import { type ChangedUntil, changedUntil } from './database-marks.ts';
-import { IN_TIER, isOfOwners, liveAndPassing } from './filters.ts';
+import { IN_TIER, isOfOwners, liveAndPassing, notExpired } from './filters.ts';
 import { count, type Queries } from './queries.ts';
 import { raw, type Sql, sql } from './sql.ts';
+import { getBegin, getReplacement } from './validity.ts';
 
 /** The counts of a database. The size is determined by each adapter. */
 type Counted = Omit<StorageStats, 'sizeBytes'>;
@@ -14,12 +15,18 @@ type Counted = Omit<StorageStats, 'sizeBytes'>;
 /** See `Storage.stats`. Must run in a snapshot. */
 export async function stats(queries: Queries, namespace: string, now: number, of: OwnerFilter = {}): Promise<Counted> {
   if (isLimited(of)) return statsOfOwners(queries, namespace, now, of);
-  return { ...(await tierCounts(queries, now, namespace)), ...(await facts(queries, namespace)) };
+  const counts = await tierCounts(queries, now, namespace);
+  return {
+    ...counts,
+    ...(await getValidityCounts(queries, counts, now, namespace)),
+    ...(await facts(queries, namespace)),
+  };
 }
 
 /** See `Storage.totals`. Must run in a snapshot. */
 export async function totals(queries: Queries, now: number): Promise<Counted> {
-  return { ...(await tierCounts(queries, now)), ...(await facts(queries)) };
+  const counts = await tierCounts(queries, now);
+  return { ...counts, ...(await getValidityCounts(queries, counts, now)), ...(await facts(queries)) };
 }
 
 async function statsOfOwners(queries: Queries, namespace: string, now: number, of: OwnerFilter): Promise<Counted> {
@@ -35,6 +42,7 @@ async function statsOfOwners(queries: Queries, namespace: string, now: number, o
   const total = await count(queries, sql`memory m WHERE ${these} AND ${raw(IN_TIER)}`);
   return {
     ...counts,
+    ...(await getValidityCounts(queries, counts, now, namespace, of)),
     textBytes: used?.bytes ?? 0,
     lastSleepAt,
     pendingEmbeddings,
@@ -42,7 +50,7 @@ async function statsOfOwners(queries: Queries, namespace: string, now: number, o
   };
 }
 
-type Facts = Omit<Counted, keyof TierCounts>;
+type Facts = Omit<Counted, keyof TierCounts | keyof ValidityCounts>;
 
 /** Returns the statistics other than tier counts, of one namespace or of all namespaces. */
 async function facts(queries: Queries, namespace?: string): Promise<Facts> {
@@ -98,6 +106,43 @@ async function tierCounts(queries: Queries, now: number, namespace?: string): Pr
   const counts = noCounts();
   for (const { tier, count } of await countTiers(queries, now, namespace)) counts[`${tier}_count`] += count;
   return counts;
+}
+
+/**
+ * Returns the numbers of live memories that hold, are superseded and have ended, of one namespace, of some owners in it,
+ * or of all namespaces. Reads only memories that may not hold: those with a successor, and those that have ended or not
+ * begun.
+ */
+async function getValidityCounts(
+  queries: Queries,
+  tiers: TierCounts,
+  now: number,
+  namespace?: string,
+  of: OwnerFilter = {},
+): Promise<ValidityCounts> {
+  const { dialect } = queries;
+  const { indexedBy } = dialect;
+  const select = (index: string, condition: Sql) => sql`
+    SELECT m.namespace, m.ordinal FROM counted CROSS JOIN memory m ${indexedBy(index)}
+    WHERE m.namespace = counted.namespace AND ${condition} AND ${raw(IN_TIER)}`;
+  const row = await queries.row<{ superseded: number; ended: number; withoutHold: number }>(sql`
+    WITH counted AS (SELECT DISTINCT namespace FROM tier_count WHERE ${within(namespace)} AND user_id = ''),
+      doubtful AS (
+        SELECT l.namespace, l.ordinal FROM counted CROSS JOIN succession l ${indexedBy('succession_of_namespace')}
+        WHERE l.namespace = counted.namespace
+        UNION ${select('memory_ending', sql`m.valid_to <= ${now}`)}
+        UNION ${select('memory_beginning', sql`m.valid_from > ${now}`)}
+        UNION ${select('memory_by_time', sql`m.created_at > ${now} AND m.valid_from IS NULL`)})
+    SELECT count(*) FILTER (WHERE "isReplaced") AS superseded, count(*) FILTER (WHERE "hasEnded") AS ended,
+      count(*) FILTER (WHERE "isReplaced" OR "hasEnded" OR NOT "hasBegun") AS "withoutHold"
+    FROM (
+      SELECT EXISTS ${getReplacement(dialect, { at: now, now })} AS "isReplaced",
+        coalesce(m.valid_to <= ${now}, false) AS "hasEnded", ${getBegin('m')} <= ${now} AS "hasBegun"
+      FROM doubtful d ${dialect.joinMemory('m', { namespace: raw('d.namespace'), ordinal: raw('d.ordinal') })}
+      WHERE ${raw(IN_TIER)} AND ${notExpired(now)} AND ${isOfOwners(dialect, of)}) AS state`);
+  const { superseded, ended, withoutHold } = row as NonNullable<typeof row>;
+  const live = tiers.working_count + tiers.episodic_count + tiers.semantic_count;
+  return { current_count: live - withoutHold, superseded_count: superseded, ended_count: ended };
 }
 
 /** Returns the number of live memories by namespace and tier. */

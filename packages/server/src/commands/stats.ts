@@ -9,7 +9,7 @@ export const statsCommand: AddCommand = (program, env) => {
   const command = program
     .command('stats')
     .summary('Count memories.')
-    .description('Count memories by tier, and print the size and the last consolidation.');
+    .description('Count memories by tier and by whether they hold, and print the size and the last consolidation.');
   withMemoryOptions(command, SCOPE_OPTIONS).action((flags: CommonFlags) => stats(flags, env));
 };
 
@@ -24,6 +24,9 @@ function getRows(counts: StatsResponse, flags: CommonFlags): [string, string | n
     ['working memories', counts.working_count],
     ['episodic memories', counts.episodic_count],
     ['semantic memories', counts.semantic_count],
+    ['current memories', counts.current_count],
+    ['superseded memories', counts.superseded_count],
+    ['ended memories', counts.ended_count],
     ['size in MB', counts.db_size_mb],
     ['last consolidation', counts.last_sleep_at === null ? 'never' : toShortTime(counts.last_sleep_at, flags)],
     ['pending vectors', counts.pending_embeddings],

@@ -68,6 +68,9 @@ const FURTHER_GAUGES = [
     'Interval between automatic consolidations; 0 if they are turned off.',
     ({ settings }) => settings.consolidationIntervalSeconds,
   ],
+  ['service_current_memories', 'Memories that hold now.', ({ stats }) => stats.current_count],
+  ['service_superseded_memories', 'Memories that another memory replaces.', ({ stats }) => stats.superseded_count],
+  ['service_ended_memories', 'Memories whose valid_to has passed.', ({ stats }) => stats.ended_count],
   ['service_pending_embeddings', 'Memories whose vectors are pending.', ({ stats }) => stats.pending_embeddings],
   [
     'service_embedded_memories',
