@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ERRORS } from '@memoryd/contract';
-import { openEngine } from '@memoryd/engine';
+import { ERRORS, type StoreRequest } from '@memoryd/contract';
+import { openEngine, openMemory } from '@memoryd/engine';
 import { WEIGHTS } from '@memoryd/search';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runInProcess } from '../packages/server/conformance/command-in-process.ts';
@@ -219,6 +219,33 @@ describe('npm install', () => {
   it('npm install can link the memoryd command before the build', () => {
     const { bin } = JSON.parse(read('packages/server/package.json')) as { bin: Record<string, string> };
     expect(files).toContain(join('packages/server', bin.memoryd as string));
+  });
+});
+
+describe('the example of what holds', () => {
+  it('returns at each time of the table the text in the table, as the picture shows', async () => {
+    const rows = [...read('docs/concepts.md').matchAll(/^\| (\d{4}-\d\d-\d\d) \| (Ada lives in (\w+)\.) \|$/gm)];
+    const picture = [
+      ...read('docs/pictures/what-holds.svg').matchAll(/<text class="strong"[^>]* y="276"[^>]*>(\w+)</g),
+    ];
+    expect(picture.map(([, town]) => town)).toEqual(rows.map(([, , , town]) => town));
+    expect(rows).toHaveLength(4);
+    const folder = createTemporaryFolder();
+    const memory = await openMemory(join(folder, 'memory.db'), { embedder: 'none' });
+    const store = async (town: string, fields: Partial<StoreRequest>) =>
+      (await memory.store({ content: `Ada lives in ${town}.`, ...fields })).id;
+    const leeds = await store('Leeds', { created_at: '2022-01-01' });
+    const bristol = await store('Bristol', { created_at: '2023-01-01', supersedes: leeds });
+    await store('Bath', { created_at: '2024-03-01', valid_to: '2024-09-01', supersedes: bristol });
+    for (const [, as_of = '', text] of rows) {
+      const { results } = await memory.recall({ query: 'Where does Ada live?', as_of });
+      expect(
+        results.map(({ content }) => content),
+        as_of,
+      ).toEqual([text]);
+    }
+    await memory.close();
+    rmSync(folder, { recursive: true });
   });
 });
 
