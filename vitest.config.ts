@@ -31,6 +31,7 @@ const ON_POSTGRES_TOO = [
     'update',
     'user-scopes',
     'users',
+    'what-holds',
   ],
 ].map((name) => `packages/server/conformance/${name}.test.ts`);
 

@@ -130,7 +130,7 @@ export interface WhatHoldsReader<Connection> {
    * Returns the ids of the memories that it returns, or, with `byText`, texts that contain theirs. With `replacements`,
    * the ids of all memories, each with the id in `superseded_by`, separated by a blank. With `count`, only their number.
    *
-   * @param of the user and the session have the same name
+   * @param of the name of the user, the session and a tag of all memories of the case
    */
   read(connection: Connection, of: { user: string; ids: readonly string[] }): Promise<readonly string[]>;
   /** `holding` if absent. `unreplaced`: the memories that no other replaces, whatever their period. */
@@ -147,7 +147,7 @@ export interface WhatHoldsReader<Connection> {
 /** An API in this process, and a way to close it. */
 type Opened = MemoryApi & { close(): Promise<void> };
 
-export interface WhatHoldsUnderTest<Connection> {
+interface WhatHoldsUnderTest<Connection> {
   /** Opens the database with these settings, without an embedder and without consolidation by itself. */
   open(settings: { clock: { now(): number }; episodicMax: number; archiveDays: number }): Promise<Opened>;
   /** Connects the readers to the database, with the clock of the system. */
@@ -289,7 +289,7 @@ function toRecords({ name: user, interval, duplicates, isSummarized }: Case, ids
     const id = `${name}-${CASES.findIndex((each) => each.name === user)}`;
     ids.set(name, id);
     return {
-      ...{ id, content: TEXTS[name], tags: [], importance: 0.5, source: 'test', session_id: user, user_id: user },
+      ...{ id, content: TEXTS[name], tags: [user], importance: 0.5, source: 'test', session_id: user, user_id: user },
       ...{ tier: 'episodic', metadata: {}, created_at: toIso(FACT_AT), stored_at: toIso(FACT_AT) },
       ...{ updated_at: toIso(FACT_AT), expires_at: null, evicted_at: null, accessed_at: null, access_count: 0 },
       ...{ valid_from: validFrom === null ? null : toIso(validFrom), valid_to: null },
@@ -316,8 +316,8 @@ async function storeCorrections(api: MemoryApi, ids: Ids, cases: readonly Case[]
   const corrected = cases.filter(({ successor }) => successor !== 'none');
   const { results } = await api.storeBatch(
     corrected.map(({ name, successor }) => ({
-      ...{ content: TEXTS.correction, user_id: name, session_id: name, created_at: toIso(CORRECTION_AT) },
-      supersedes: ids.get(name)?.get('fact') as string,
+      ...{ content: TEXTS.correction, user_id: name, session_id: name, tags: [name] },
+      ...{ supersedes: ids.get(name)?.get('fact') as string, created_at: toIso(CORRECTION_AT) },
       ...(successor === 'not begun' && { valid_from: toIso(LATER_CORRECTION_AT) }),
       ...(successor === 'ended' && { valid_to: toIso(CORRECTION_END) }),
       ...(successor === 'expired' && { expires_at: toIso(CORRECTION_END) }),
