@@ -6,7 +6,7 @@ import Type from './typebox.ts';
 export const HistoryRequest = Type.Object(
   {
     ...scopeFields,
-    as_of: Type.Optional(requestTime('Return only the text that the memory had at this time.')),
+    known_at: Type.Optional(requestTime('Return only the text that the memory had at this time.')),
     limit: Type.Optional(Limit),
     cursor: Type.Optional(Cursor),
   },

@@ -13,11 +13,13 @@ import {
 } from './field.ts';
 import { ownerFields } from './scope.ts';
 import Type from './typebox.ts';
+import { revisionField } from './validity.ts';
 
 /** A complete memory, as returned by `GET /memories/{id}`. */
 export const Memory = Type.Object({
   id: MemoryId,
   content: Content,
+  ...revisionField,
   tags: Tags,
   importance: Importance,
   source: Source,

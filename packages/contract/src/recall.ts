@@ -4,7 +4,7 @@ import { DEFAULTS, LIMITS } from './limits.ts';
 import { ownerFields } from './scope.ts';
 import { TIME_ZONE_MUST } from './time-zone.ts';
 import Type from './typebox.ts';
-import { outdatedFields, validityFields } from './validity.ts';
+import { outdatedFields, revisionField, validityFields } from './validity.ts';
 
 export const RecallRequest = Type.Object(
   {
@@ -153,6 +153,7 @@ export const RecallResult = Type.Object({
   external_id: Type.Optional(ExternalId),
   created_at: Timestamp,
   ...outdatedFields,
+  ...revisionField,
   explanation: Type.Optional(Explanation),
   highlight: Type.Optional(
     Type.String({

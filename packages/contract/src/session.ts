@@ -15,7 +15,7 @@ import {
 import { filterFields } from './filter.ts';
 import { ownerFields, scopeFields } from './scope.ts';
 import Type from './typebox.ts';
-import { outdatedFields, validityFields } from './validity.ts';
+import { outdatedFields, revisionField, validityFields } from './validity.ts';
 
 const pageFields = { limit: Type.Optional(Limit), cursor: Type.Optional(Cursor) };
 
@@ -42,6 +42,7 @@ export type SessionRequest = Type.Static<typeof SessionRequest>;
 export const SessionMemory = Type.Object({
   id: MemoryId,
   content: Content,
+  ...revisionField,
   tags: Tags,
   importance: Importance,
   ...ownerFields,

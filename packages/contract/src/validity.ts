@@ -1,7 +1,7 @@
 import { memoryId, requestTime, timestamp } from './field.ts';
 import Type from './typebox.ts';
 
-/** Selects memories by the period in which they hold. Spread into request schemas. */
+/** Selects memories by the period in which they hold, and by what was stored. Spread into request schemas. */
 export const validityFields = {
   current: Type.Optional(
     Type.Boolean({
@@ -15,6 +15,24 @@ export const validityFields = {
       'Only memories that held at this time. `superseded_by` then names the memory that had replaced a memory by that time.',
     ),
   ),
+  known_at: Type.Optional(
+    requestTime(
+      'Only what had been stored by this time: the memories that had arrived, each with the text, tags, metadata, importance and links that it had then. Forgotten, expired and evicted memories are left out, and merged duplicates are separate memories until they were merged. A time in the future has no effect.',
+    ),
+  ),
+};
+
+/**
+ * The revision of a text that is not the current one. Spread into responses to requests with `known_at`.
+ */
+export const revisionField = {
+  revision: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      description:
+        'The revision of `content` in the history of the memory. Present only with `known_at`, if the memory has another text now.',
+    }),
+  ),
 };
 
 /** Tell that a memory does not hold, or until when it holds. Spread into response schemas. */
@@ -27,4 +45,5 @@ export const outdatedFields = {
 export interface ValidityRequest {
   current?: boolean;
   as_of?: string;
+  known_at?: string;
 }

@@ -144,7 +144,7 @@ async function beginAndAbandon(namespace: string, batches: number): Promise<void
   const works = [
     () => storage.promote(ref, { promotedUntil: NOW, now: NOW }, 2),
     () => storage.evictExpired(ref, NOW, 1),
-    () => storage.mergeDuplicates(ref, 1),
+    () => storage.mergeDuplicates(ref, NOW, 1),
   ];
   for (let batch = 0; batch < batches; batch++) await works[batch % works.length]?.();
   await lease.release(CONSOLIDATION_LEASE, 'killed');

@@ -9,7 +9,7 @@ export type { ServerOptions } from './ports/database-server.ts';
 export type { Telemetry } from './ports/runtime.ts';
 export type { OpenDatabase, Storage } from './ports/storage.ts';
 export type { ExportFilter } from './ports/storage-export.ts';
-export type { NewMemory, StoreOutcome } from './ports/storage-memories.ts';
+export type { NewMemory, ReadRequest, StoreOutcome } from './ports/storage-memories.ts';
 export {
   EMBEDDING_LIMITS,
   type EmbeddingBatch,
@@ -34,6 +34,7 @@ export { keptRecords } from './sql/export-records.ts';
 export { meetsCondition } from './sql/filter-condition.ts';
 export { BEFORE_THE_LAST, holders, IN_TIER, liveAndPassing } from './sql/filters.ts';
 export { INTEGRITY } from './sql/integrity.ts';
+export { fromMemory, joinKnown, selectChanged } from './sql/known.ts';
 export { readResults, resultColumns } from './sql/memory-row.ts';
 export {
   count,

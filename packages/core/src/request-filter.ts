@@ -64,20 +64,25 @@ export function toCondition({ filter }: { filter?: FilterExpression }): Pick<Mem
 }
 
 /**
- * Returns the filter for memories that hold at the moment of a request. Throws INVALID_REQUEST for `current` with
- * `as_of`.
+ * Returns the filter for memories that hold at the moment of a request, and for what was known at a time. Throws
+ * INVALID_REQUEST for `current` with `as_of`.
  *
  * @param asked the moment of `current`, in ms; the present if absent, so that pages of a list have one filter
  */
-export function toValidityFilter(
-  { current, as_of }: ValidityRequest,
-  asked?: number,
-): Pick<MemoryFilter, 'at' | 'holding'> {
+export function toValidityFilter({ current, as_of, known_at }: ValidityRequest, asked?: number): ValidityFilter {
   if (current && as_of !== undefined) {
     throw invalidRequest([{ path: '/current', message: 'current must not come with as_of' }]);
   }
-  if (as_of !== undefined) return { at: toMs(as_of, 'as_of'), holding: true };
-  return current ? { holding: true, ...(asked !== undefined && { at: asked }) } : {};
+  const known = known_at === undefined ? {} : { known: toMs(known_at, 'known_at') };
+  if (as_of !== undefined) return { ...known, at: toMs(as_of, 'as_of'), holding: true };
+  return { ...known, ...(current && { holding: true, ...(asked !== undefined && { at: asked }) }) };
+}
+
+type ValidityFilter = Pick<MemoryFilter, 'at' | 'holding' | 'known'>;
+
+/** Returns the revision of an earlier text as a field of a response. */
+export function toRevision({ earlierRevision }: { earlierRevision: number | null }): { revision?: number } {
+  return earlierRevision === null ? {} : { revision: earlierRevision };
 }
 
 /** Converts the filter of a request into the filter of storage. */

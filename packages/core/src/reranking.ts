@@ -14,7 +14,6 @@ import { FairQueue } from './concurrency/fair-queue.ts';
 import { type Reranker, type RerankerOption, RerankerUnavailable } from './ports/reranker.ts';
 import type { Clock, Telemetry } from './ports/runtime.ts';
 import type { Storage } from './ports/storage.ts';
-import { toMoment } from './validity.ts';
 
 /** Maximum memories of a recall that are reranked. Some servers accept 32 texts in a request. */
 const MAX_RERANKED = 30;
@@ -115,8 +114,9 @@ export class Reranking {
 
   /** Reads memories, without those of other owners, because the index may confuse owners. */
   async #read(ordinals: number[], request: RankedSearchRequest) {
-    const { namespace, maxBytes, filter } = request;
-    const { memories, truncated } = await this.#parts.storage.read(namespace, ordinals, toMoment(request), maxBytes);
+    const { namespace, maxBytes, filter, now } = request;
+    const reading = { now, filter, limit: request.ranking.limit };
+    const { memories, truncated } = await this.#parts.storage.read(namespace, ordinals, reading, maxBytes);
     return { memories: memories.filter((memory) => belongsTo(memory, filter)), truncated };
   }
 

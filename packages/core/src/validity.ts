@@ -4,11 +4,14 @@ import type { MemoryFilter } from '@memoryd/search';
 export interface Moment {
   at: number;
   now: number;
+  /** Memories, fields and links count as they were stored at this time; absent for the present. */
+  known?: number;
 }
 
 /** Returns the moment at which a request asks which memories hold. */
-export function toMoment({ filter, now }: { filter: MemoryFilter; now: number }): Moment {
-  return { at: filter.at ?? now, now };
+export function toMoment({ filter, now }: { filter: Pick<MemoryFilter, 'at' | 'known'>; now: number }): Moment {
+  const { at = now, known = now } = filter;
+  return { at, now, ...(known < now && { known }) };
 }
 
 /** The period in which a memory holds, if nothing replaces it. Times in ms since 1970. */

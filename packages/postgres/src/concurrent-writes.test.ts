@@ -64,7 +64,7 @@ describe('concurrent consolidation and writes of two processes', () => {
         life.time += 1000;
         const run = await life.consolidate(consolidator, async (ref) => {
           await consolidator.storage.promote(ref, { promotedUntil: life.time, now: life.time }, 5);
-          await consolidator.storage.mergeDuplicates(ref, 7);
+          await consolidator.storage.mergeDuplicates(ref, life.time, 7);
         });
         if (round % 3 > 0) continue;
         const undo = await consolidator.storage.beginUndo(NAMESPACE, run.id, { fence: run.fence, endedAfter: 0 });

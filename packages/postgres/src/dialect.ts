@@ -22,11 +22,17 @@ export const POSTGRES: Dialect = {
     const conditions = Object.entries(key).map(([column, value]) => sql`${raw(column)} = ${value}`);
     return sql`JOIN ${memoriesBy(name, join(conditions, ' AND '))} ON true`;
   },
+  joinSelected(name, key, select) {
+    const conditions = Object.entries(key).map(([column, value]) => sql`${raw(`k.${column}`)} = ${value}`);
+    return sql`JOIN LATERAL (${select(join(conditions, ' AND '))}) AS ${raw(name)} ON true`;
+  },
+  knownColumns: [raw('CASE WHEN f.until IS NULL THEN k.fields ELSE f.metadata::jsonb END AS fields')],
   indexedBy: () => raw(''),
   unindexed: (column) => column,
   least: raw('least'),
   greatest: raw('greatest'),
   memoryKey: raw('(namespace, ordinal)'),
+  linkKey: raw('(namespace, ordinal, successor, linked_at)'),
   firstSlot: -1,
   countsWith: (namespace) => sql`namespace = ${namespace}`,
   forShare: raw('FOR SHARE'),
@@ -47,6 +53,11 @@ export const POSTGRES: Dialect = {
   },
   tags: raw(`(SELECT value COLLATE "C" AS value FROM jsonb_array_elements_text(m.tags::jsonb))`),
   hasTag: (tags) => sql`m.tags::jsonb ?| ${tags}::text[]`,
+  hasMetadata(field, value) {
+    const json = sql`(m.metadata::json -> ${field}::text)`;
+    return sql`CASE json_typeof${json} WHEN 'string' THEN ${json} #>> '{}'
+      WHEN 'array' THEN NULL WHEN 'object' THEN NULL ELSE ${json}::text END = ${value}`;
+  },
   jsonField: (column, field) => sql`(${column}::json ->> ${field}::text)`,
   jsonArray: (value, order) => sql`coalesce(json_agg(${value} ORDER BY ${order}), '[]')::text`,
   jsonObject: (key, value) => sql`coalesce(json_object_agg(${key}, ${value}), '{}')::text`,

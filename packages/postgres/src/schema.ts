@@ -83,14 +83,18 @@ export const MIGRATIONS: readonly SchemaStep[] = [
   CREATE INDEX memory_superseding ON memory (namespace, supersedes) WHERE supersedes IS NOT NULL;
 
   -- Memory successor supersedes memory ordinal: the memory that it names in supersedes, and the memories with the
-  -- same text.
+  -- same text. unlinked_at: null while the link exists.
   CREATE TABLE succession (
     namespace text COLLATE "C" NOT NULL,
     ordinal bigint NOT NULL,
     successor bigint NOT NULL,
-    PRIMARY KEY (namespace, ordinal, successor)
+    linked_at bigint NOT NULL,
+    unlinked_at bigint,
+    PRIMARY KEY (namespace, ordinal, successor, linked_at)
   );
   CREATE INDEX succession_by_successor ON succession (namespace, successor);
+  CREATE INDEX succession_by_time ON succession (namespace, linked_at);
+  CREATE INDEX succession_ended ON succession (namespace, unlinked_at) WHERE unlinked_at IS NOT NULL;
 
   CREATE TABLE memory_history (
     namespace text COLLATE "C" NOT NULL,
@@ -100,6 +104,32 @@ export const MIGRATIONS: readonly SchemaStep[] = [
     content text NOT NULL,
     PRIMARY KEY (namespace, ordinal, revision)
   );
+
+  -- The fields that a memory had until a change, since the change before. regroups: true if the change merged the memory,
+  -- or detached it from the memory that it was merged into.
+  CREATE TABLE field_history (
+    namespace text COLLATE "C" NOT NULL,
+    ordinal bigint NOT NULL,
+    until bigint NOT NULL,
+    regroups boolean NOT NULL,
+    session_id text COLLATE "C",
+    source text COLLATE "C" NOT NULL,
+    importance double precision NOT NULL,
+    created_at bigint NOT NULL,
+    updated_at bigint NOT NULL,
+    valid_from bigint,
+    valid_to bigint,
+    supersedes text COLLATE "C",
+    merged_into text COLLATE "C",
+    version integer NOT NULL,
+    tags text NOT NULL,
+    metadata text NOT NULL,
+    PRIMARY KEY (namespace, ordinal, until)
+  );
+  CREATE INDEX field_history_by_time ON field_history (namespace, until);
+  CREATE INDEX field_history_of_groups ON field_history (namespace, until) WHERE regroups;
+  CREATE INDEX field_history_superseding ON field_history (namespace, supersedes) WHERE supersedes IS NOT NULL;
+  CREATE INDEX field_history_merged ON field_history (namespace, merged_into) WHERE merged_into IS NOT NULL;
 
   CREATE TABLE memory_attachment (
     namespace text COLLATE "C" NOT NULL,

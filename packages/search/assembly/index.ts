@@ -22,7 +22,7 @@ import {
   TEXT,
   TIER,
 } from './rows';
-import { scopeAnyPostings, scopeHolding, scopeMarkedRows, scopeTimeAndTier, scopeUsers } from './scope';
+import { scopeAnyPostings, scopeHolding, scopeMarkedRows, scopeStored, scopeTimeAndTier, scopeUsers } from './scope';
 import { getSelectedPlace, getSelectedRow, selectedCount } from './selection';
 import { isSmallScope } from './small-scope';
 import { find, NONE } from './table';
@@ -58,7 +58,7 @@ export { hasSkippedTexts } from './heap';
 export { isOutOfMemory } from './memory';
 export { rowCount } from './rows';
 export { sampleTexts } from './sample';
-export { countMemories, excludeRow, isAllowed, memoryCount } from './scope';
+export { countMemories, excludeRow, includeRow, isAllowed, memoryCount } from './scope';
 export { select } from './selection';
 export { clearPostponed, lastRow, linkRows, postponedCount, postponedRow, setLastRow } from './sessions';
 export { smallScopeCount } from './small-scope';
@@ -107,6 +107,11 @@ export function narrowToTimeAndTier(since: f64, until: f64, tier: u32): void {
 /** See `scopeHolding`. */
 export function narrowToHolding(at: f64, isReplacementAlone: bool): void {
   scopeHolding(at, isReplacementAlone);
+}
+
+/** Narrows the scope to memories that were stored at `until` or before. */
+export function narrowToStored(until: f64): void {
+  scopeStored(until);
 }
 
 /** Narrows the scope to the rows whose byte is not 0, of one byte for each row. */

@@ -16,6 +16,7 @@ import {
   REPLACED,
   REPLACEMENT,
   rowCount,
+  STORED_AT,
   set,
   TIER,
 } from './rows';
@@ -157,6 +158,21 @@ export function scopeHolding(at: f64, isReplacementAlone: bool): void {
   conditions++;
 }
 
+/** Narrows the scope to rows that were stored at `until` or before. */
+export function scopeStored(until: f64): void {
+  if (isSmallScope) {
+    for (let place: u32 = 0; place < smallScopeCount; place++)
+      if (get<f64>(getSmallScopeRow(place), STORED_AT) <= until) markConditionMet(place);
+    conditions++;
+    return;
+  }
+  for (let row: u32 = 0; row < rowCount; row++) {
+    if (get<u8>(row, ALLOWED) === conditions && get<f64>(row, STORED_AT) <= until)
+      set<u8>(row, ALLOWED, conditions + 1);
+  }
+  conditions++;
+}
+
 /**
  * Narrows the scope to the rows whose byte is not 0.
  *
@@ -185,6 +201,13 @@ export function excludeRow(row: u32): void {
   if (!isAllowed(row)) return;
   if (isSmallScope) setConditionsMet(findInSmallScope(row), 0);
   else set<u8>(row, ALLOWED, 0);
+}
+
+/** Adds a row to the scope. The row must be live and of the namespace and, in a small scope, of its users. */
+export function includeRow(row: u32): void {
+  if (!isSmallScope) return set<u8>(row, ALLOWED, conditions);
+  const place = findInSmallScope(row);
+  if (place !== NONE) setConditionsMet(place, conditions);
 }
 
 /** Narrows the scope to rows in one of the given postings lists. The lists must be disjoint. NONE is an empty list. */

@@ -60,6 +60,11 @@ export interface MemoryFilter extends OwnerFilter {
   condition?: FilterCondition;
   /** The moment of validity, in ms; by default the present. Applies to `holding`, `superseded` and `supersededBy`. */
   at?: number;
+  /**
+   * Memories, fields and links count as they were stored at this time, in ms; by default at present. A time in the future
+   * is the present.
+   */
+  known?: number;
   /** True excludes memories that do not hold at that moment. */
   holding?: true;
   /** False excludes memories that another memory replaces at that moment. */

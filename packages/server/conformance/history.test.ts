@@ -7,7 +7,7 @@ const memoryd = useServer({ env: WORDS_ONLY });
 
 const getHistory = (id: string, parameters = '') =>
   memoryd.get<HistoryResponse>(`/memories/${id}/history?${parameters}`);
-const toParameters = (time: string) => `as_of=${encodeURIComponent(time)}`;
+const toParameters = (time: string) => `known_at=${encodeURIComponent(time)}`;
 const getTextAt = async (id: string, time: string) => (await getHistory(id, toParameters(time))).texts[0]?.content;
 
 describe('GET /memories/{id}/history', () => {
@@ -44,7 +44,7 @@ describe('GET /memories/{id}/history', () => {
     );
   });
 
-  it('returns only the text that was current at the time as_of', async () => {
+  it('returns only the text that was current at the time known_at', async () => {
     const id = await memoryd.store({ content: 'first' });
     await memoryd.update(id, { content: 'second' });
     const [first] = (await getHistory(id)).texts;
@@ -56,7 +56,7 @@ describe('GET /memories/{id}/history', () => {
     expect((await getHistory(id, toParameters(replaced))).total).toBe(1);
   });
 
-  it('returns 404 if as_of is before the memory was stored', async () => {
+  it('returns 404 if known_at is before the memory was stored', async () => {
     const id = await memoryd.store({ content: 'new' });
     const path = `/memories/${id}/history?${toParameters('2020-01-01T00:00:00Z')}`;
     await expectRefused(memoryd, { path }, { code: 'NOT_FOUND' });
@@ -95,11 +95,11 @@ describe('GET /memories/{id}/history', () => {
   });
 
   const refused = [
-    { parameters: 'as_of=yesterday', field: 'as_of' },
-    { parameters: 'as_of=9999-12-31T23:59:59-01:00', field: 'as_of' },
+    { parameters: 'known_at=yesterday', field: 'known_at' },
+    { parameters: 'known_at=9999-12-31T23:59:59-01:00', field: 'known_at' },
     { parameters: 'limit=0', field: 'limit' },
     { parameters: 'cursor=no.where', field: 'cursor' },
-    { parameters: 'as_of=2999-01-01T00:00:00Z&cursor=no.where', field: 'cursor' },
+    { parameters: 'known_at=2999-01-01T00:00:00Z&cursor=no.where', field: 'cursor' },
     { parameters: 'since=2026-01-01T00:00:00Z', field: 'since' },
   ];
   it.each(refused)('GET /memories/{id}/history rejects $parameters', async ({ parameters, field }) => {

@@ -121,11 +121,17 @@ export const SQLITE: Dialect = {
     const hint = index === undefined ? raw('') : indexedBy(index);
     return sql`CROSS JOIN memory ${raw(name)} ${hint} ON ${join(conditions, ' AND ')}`;
   },
+  joinSelected(name, key, select) {
+    const conditions = Object.entries(key).map(([column, value]) => sql`${raw(`${name}.${column}`)} = ${value}`);
+    return sql`CROSS JOIN (${select(raw('true'))}) AS ${raw(name)} ON ${join(conditions, ' AND ')}`;
+  },
+  knownColumns: [],
   indexedBy,
   unindexed: (column) => sql`+${column}`,
   least: raw('min'),
   greatest: raw('max'),
   memoryKey: raw('(ordinal)'),
+  linkKey: raw('(ordinal, successor, linked_at)'),
   countsWith: () => raw('true'),
   firstSlot: 0,
   forShare: raw(''),
@@ -152,6 +158,11 @@ export const SQLITE: Dialect = {
   },
   tags: raw('(SELECT value FROM json_each(m.tags))'),
   hasTag: (tags) => sql`EXISTS (SELECT 1 FROM json_each(m.tags) AS t WHERE t.value ${oneOf(tags)})`,
+  hasMetadata(field, value) {
+    const at = toJsonPath([field]);
+    return sql`CASE json_type(m.metadata, ${at}) WHEN 'text' THEN json_extract(m.metadata, ${at})
+      WHEN 'array' THEN NULL WHEN 'object' THEN NULL ELSE m.metadata -> ${at} END = ${value}`;
+  },
   jsonField: (column, field) => sql`(${column} ->> ${field})`,
   jsonArray: (value, order) => sql`json_group_array(${value} ORDER BY ${order})`,
   jsonObject: (key, value) => sql`json_group_object(${key}, ${value})`,

@@ -137,7 +137,7 @@ describe('the file of an open database', () => {
     await storage.store(memory('survivor', 'same', { tags: ['xylograph'] }));
     await storage.store(memory('duplicate', 'same', { tags: ['quincunx'] }));
     const run = await begin(database, 'a run that merges');
-    expect(await storage.mergeDuplicates(run, 1000)).toMatchObject({ count: 1 });
+    expect(await storage.mergeDuplicates(run, 1, 1000)).toMatchObject({ count: 1 });
     await storage.endRun(run, 1);
     await storage.forget('default', 'survivor');
     const bytes = await bytesOnDisk(place);

@@ -151,7 +151,8 @@ export function sqliteStorage(parts: StorageParts): OpenDatabase {
       candidatesAtOnce: CANDIDATES_AT_ONCE,
       search: (request) => searcher.call('search', request),
       searchAndRank: (request) => searcher.call('searchAndRank', request),
-      read: (namespace, ordinals, moment, maxBytes) => searcher.call('read', { namespace, ordinals, moment, maxBytes }),
+      read: (namespace, ordinals, request, maxBytes) =>
+        searcher.call('read', { namespace, ordinals, request, maxBytes }),
       distilCandidates: (request) => searcher.call('distilCandidates', request),
       backgroundCosine: (request) => searcher.call('backgroundCosine', request),
       async probe(now, chars) {

@@ -73,15 +73,19 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX memory_superseding ON memory (namespace, supersedes) WHERE supersedes IS NOT NULL;
 
   -- Memory successor supersedes memory ordinal: the memory that it names in supersedes, and the memories with the
-  -- same text.
+  -- same text. unlinked_at: null while the link exists.
   CREATE TABLE succession (
     namespace TEXT NOT NULL,
     ordinal INTEGER NOT NULL,
     successor INTEGER NOT NULL,
-    PRIMARY KEY (ordinal, successor)
+    linked_at INTEGER NOT NULL,
+    unlinked_at INTEGER,
+    PRIMARY KEY (ordinal, successor, linked_at)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX succession_by_successor ON succession (successor);
   CREATE INDEX succession_of_namespace ON succession (namespace, ordinal);
+  CREATE INDEX succession_by_time ON succession (namespace, linked_at);
+  CREATE INDEX succession_ended ON succession (namespace, unlinked_at) WHERE unlinked_at IS NOT NULL;
 
   CREATE TABLE memory_history (
     namespace TEXT NOT NULL,
@@ -91,6 +95,32 @@ export const MIGRATIONS: readonly string[] = [
     content TEXT NOT NULL,
     PRIMARY KEY (ordinal, revision)
   ) STRICT, WITHOUT ROWID;
+
+  -- The fields that a memory had until a change, since the change before. regroups: 1 if the change merged the memory, or
+  -- detached it from the memory that it was merged into.
+  CREATE TABLE field_history (
+    namespace TEXT NOT NULL,
+    ordinal INTEGER NOT NULL,
+    until INTEGER NOT NULL,
+    regroups INTEGER NOT NULL,
+    session_id TEXT,
+    source TEXT NOT NULL,
+    importance REAL NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    valid_from INTEGER,
+    valid_to INTEGER,
+    supersedes TEXT,
+    merged_into TEXT,
+    version INTEGER NOT NULL,
+    tags TEXT NOT NULL,
+    metadata TEXT NOT NULL,
+    PRIMARY KEY (ordinal, until)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX field_history_by_time ON field_history (namespace, until);
+  CREATE INDEX field_history_of_groups ON field_history (namespace, until) WHERE regroups;
+  CREATE INDEX field_history_superseding ON field_history (namespace, supersedes) WHERE supersedes IS NOT NULL;
+  CREATE INDEX field_history_merged ON field_history (namespace, merged_into) WHERE merged_into IS NOT NULL;
 
   -- Not a column of memory, because every change of a row rewrites its texts.
   CREATE TABLE memory_attachment (
@@ -168,6 +198,10 @@ export const MIGRATIONS: readonly string[] = [
   CREATE TRIGGER succession_ends AFTER DELETE ON succession
   BEGIN
     INSERT INTO recall_change (ordinal) VALUES (old.ordinal);
+  END;
+  CREATE TRIGGER succession_changes AFTER UPDATE OF unlinked_at ON succession
+  BEGIN
+    INSERT INTO recall_change (ordinal) VALUES (new.ordinal);
   END;
   -- Keeps about the last 100,000 changes. An index that is further behind is rebuilt.
   CREATE TRIGGER recall_change_ages AFTER INSERT ON recall_change WHEN new.seq % 1024 = 0

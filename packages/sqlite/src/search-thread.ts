@@ -1,5 +1,5 @@
 import { workerData } from 'node:worker_threads';
-import { type Moment, readVerbs, type Storage } from '@memoryd/core';
+import { type ReadRequest, readVerbs, type Storage } from '@memoryd/core';
 import type {
   RankedSearchRequest,
   RecalledMemory,
@@ -99,16 +99,16 @@ export function checkIndex(): Promise<Attempt<string[]>> {
   });
 }
 
-export interface ReadRequest {
+export interface ReadTask {
   namespace: string;
   ordinals: number[];
-  moment: Moment;
+  request: ReadRequest;
   maxBytes: number;
 }
 
-export function read(request: ReadRequest): Promise<Attempt<{ memories: RecalledMemory[]; truncated: boolean }>> {
-  const { namespace, ordinals, moment, maxBytes } = request;
-  return inSnapshot((connection) => readContents(connection, namespace, ordinals, moment, maxBytes));
+export function read(task: ReadTask): Promise<Attempt<{ memories: RecalledMemory[]; truncated: boolean }>> {
+  const { namespace, ordinals, request, maxBytes } = task;
+  return inSnapshot((connection) => readContents(connection, namespace, ordinals, request, maxBytes));
 }
 
 /** Reads that are so short that they do not noticeably delay a search. */

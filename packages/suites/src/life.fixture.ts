@@ -179,13 +179,13 @@ export class Life {
     const { storage } = database;
     const run = await this.consolidate(database, async (run) => {
       await storage.promote(run, { promotedUntil: this.time, now: this.time }, 20);
-      await storage.mergeDuplicates(run, 20);
+      await storage.mergeDuplicates(run, this.time, 20);
       const present = await this.seen(database);
       const chosen = (numbers: readonly number[]) => [
         ...new Set(numbers.flatMap((n) => present[n % Math.max(1, present.length)] ?? [])),
       ];
       const [wrong, right] = chosen(deed.correct ?? []);
-      if (wrong && right) await storage.correct(run, { corrected: wrong, by: right });
+      if (wrong && right) await storage.correct(run, { corrected: wrong, by: right, at: this.time });
       await this.#distil(database, run, chosen(deed.distil), chosen(deed.more));
       await storage.dropCandidates(run, present.slice(0, present.length / 2));
       await storage.evictExpired(run, this.time, 20);

@@ -640,23 +640,23 @@ export function memoryApiContract(
           (page) => page.texts,
         ),
       ).toEqual(texts);
-      const now = await memory.history(id, { as_of: '2999-01-01T00:00:00Z' });
+      const now = await memory.history(id, { known_at: '2999-01-01T00:00:00Z' });
       expect(now.texts).toEqual([texts[2]]);
     });
 
     it.each(UNKNOWN_IDS)('returns NOT_FOUND for an unknown id (%#)', async (id) => {
       await expectError(memory.history(id), 'NOT_FOUND');
-      await expectError(memory.history(id, { as_of: '2999-01-01T00:00:00Z' }), 'NOT_FOUND');
+      await expectError(memory.history(id, { known_at: '2999-01-01T00:00:00Z' }), 'NOT_FOUND');
     });
 
     it('returns NOT_FOUND for a time before the memory was stored', async () => {
       const id = await getId(memory.store({ content: 'young' }));
-      await expectError(memory.history(id, { as_of: '2001-01-01T00:00:00Z' }), 'NOT_FOUND');
+      await expectError(memory.history(id, { known_at: '2001-01-01T00:00:00Z' }), 'NOT_FOUND');
     });
 
     it('refuses an invalid time and an invalid cursor', async () => {
       const id = await getId(memory.store({ content: 'timeless' }));
-      await expectError(memory.history(id, { as_of: 'once' }), 'INVALID_REQUEST', '/as_of');
+      await expectError(memory.history(id, { known_at: 'once' }), 'INVALID_REQUEST', '/known_at');
       await expectError(memory.history(id, { cursor: 'no such place' }), 'INVALID_REQUEST', '/cursor');
     });
   });

@@ -424,7 +424,7 @@ export function distilStorageContract(tested: TestedStorage): void {
       const stored = await storeAll(CATS);
       await distil(stored, 'Mimi is a cat.');
       const older = await storeMemory(CATS[0] ?? '', 1, { createdAt: NOW - 5 });
-      await inRun((run) => all(() => tested.storage.mergeDuplicates(run, 10)));
+      await inRun((run) => all(() => tested.storage.mergeDuplicates(run, NOW, 10)));
       expect((await semantic())?.derivedFrom).toEqual([older.id, ...getIds(stored.slice(1))]);
     });
   });
@@ -483,7 +483,7 @@ export function distilStorageContract(tested: TestedStorage): void {
       await distil([c, d], 'other', 'other');
       await tested.storage.update({ namespace: 'default', id: 'other', at: NOW, content: 'mine' });
       await tested.storage.forget('default', c.id);
-      expect(await inRun((run) => tested.storage.mergeDuplicates(run, 10))).toMatchObject({ count: 1 });
+      expect(await inRun((run) => tested.storage.mergeDuplicates(run, NOW, 10))).toMatchObject({ count: 1 });
       expect(await semantic('other')).toMatchObject({ content: 'mine', derivedFrom: [d.id] });
       expect((await tested.storage.forget('default', a.id)) as object).toMatchObject({
         alsoForgotten: [d.id, 'semantic', 'other'],
@@ -541,7 +541,7 @@ export function distilStorageContract(tested: TestedStorage): void {
       const [a, b, c] = (await storeAll(CATS, { tags: ['cat'] })) as [StoredMemory, StoredMemory, StoredMemory];
       const [d] = (await storeAll(['Mimi is a cat.'])) as [StoredMemory];
       await storeMemory(CATS[0] ?? '', 1, { createdAt: NOW + 5 });
-      await inRun((run) => all(() => tested.storage.mergeDuplicates(run, 10)));
+      await inRun((run) => all(() => tested.storage.mergeDuplicates(run, NOW, 10)));
       await distil([a, b], 'Mimi sleeps.');
       await distil([c, d], `${CATS[2]}\n${d.content}`, 'other');
       await storeMemory('Mimi is a dog.', 2, { supersedes: d.id, tags: ['cat'] });
@@ -587,9 +587,9 @@ export function distilStorageContract(tested: TestedStorage): void {
     it('supersedes the corrected memory until the run is undone', async () => {
       const [wrong, right, other] = (await storeAll(CATS)) as [StoredMemory, StoredMemory, StoredMemory];
       await inRun(async (run) => {
-        expect(await tested.storage.correct(run, { corrected: wrong, by: right })).toBe(true);
-        expect(await tested.storage.correct(run, { corrected: other, by: right })).toBe(false);
-        expect(await tested.storage.correct(run, { corrected: right, by: wrong })).toBe(false);
+        expect(await tested.storage.correct(run, { corrected: wrong, by: right, at: NOW })).toBe(true);
+        expect(await tested.storage.correct(run, { corrected: other, by: right, at: NOW })).toBe(false);
+        expect(await tested.storage.correct(run, { corrected: right, by: wrong, at: NOW })).toBe(false);
       }, 'correcting');
       expect((await tested.storage.memory('default', wrong.id, LATER))?.supersededBy).toBe(right.id);
       expect((await tested.storage.memory('default', right.id, LATER))?.supersedes).toBe(wrong.id);
@@ -658,7 +658,7 @@ export function distilStorageContract(tested: TestedStorage): void {
       await distil([a, b], 'Mimi eats. Mimi runs.', 'one');
       const two = await distil([c, d], 'Mimi eats. Mimi is old.', 'two');
       await inRun(async (run) => {
-        await all(() => tested.storage.mergeDuplicates(run, 10));
+        await all(() => tested.storage.mergeDuplicates(run, NOW, 10));
         await tested.storage.refresh(run, { semantic: two, content: 'Mimi is old.', sources: [d], at: NOW });
       }, 'merging');
       await undo('merging');

@@ -73,7 +73,7 @@ export function exportStorageContract(open: () => Promise<StorageUnderTest>): vo
     life.time = NOW + 100;
     await life.consolidate(database, async (run) => {
       await storage.promote(run, { promotedUntil: life.time, now: life.time }, 20);
-      await storage.mergeDuplicates(run, 20);
+      await storage.mergeDuplicates(run, NOW, 20);
       await storage.evictExpired(run, life.time, 20);
       const sources = (await life.seen(database)).filter(({ id }) => id === 'duplicate' || id === 'fish');
       await storage.distil(run, { id: 'semantic', content: 'Mimi sleeps and eats.', sources, at: life.time });
@@ -326,7 +326,7 @@ export function exportStorageContract(open: () => Promise<StorageUnderTest>): vo
       expect(new Set((await semantic())?.derivedFrom)).toEqual(new Set(['duplicate', 'fish']));
       await life.consolidate(other, async (run) => {
         await other.storage.promote(run, { promotedUntil: life.time, now: life.time }, 20);
-        expect(await other.storage.mergeDuplicates(run, 20)).toMatchObject({ count: 1 });
+        expect(await other.storage.mergeDuplicates(run, NOW, 20)).toMatchObject({ count: 1 });
       });
       await other.storage.forget(namespace, 'duplicate');
       expect(await semantic()).toBeUndefined();
@@ -544,7 +544,7 @@ export function exportStorageContract(open: () => Promise<StorageUnderTest>): vo
         expect((await other.storage.promote(run, { promotedUntil: life.time, now: life.time }, 20)).count).toBe(1);
         const waiting = parsed(await exported(other)).filter(({ awaits }) => (awaits as string[]).length > 0);
         expect(waiting.map(({ id }) => id)).toEqual(['new']);
-        expect((await other.storage.mergeDuplicates(run, 20)).count).toBe(1);
+        expect((await other.storage.mergeDuplicates(run, NOW, 20)).count).toBe(1);
       });
     });
 

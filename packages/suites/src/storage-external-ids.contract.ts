@@ -308,7 +308,7 @@ export function externalIdStorageContract(tested: TestedStorage): void {
       const { storage } = tested;
       const [one, two] = [await create('x', { tags: ['a'] }), await create('y', { tags: ['b'] })];
       const run = await tested.beginRun();
-      await storage.mergeDuplicates(run, 10);
+      await storage.mergeDuplicates(run, NOW, 10);
       await storage.endRun(run, NOW);
       await store('x', { tags: ['c'] });
       const fence = (await tested.lease.acquire(CONSOLIDATION_LEASE, 'undo', LATER, 1000)) ?? 0;

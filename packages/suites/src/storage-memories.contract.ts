@@ -319,7 +319,7 @@ export function memoryStorageContract(tested: TestedStorage): void {
       const survivor = await storeMemory({ content: 'same' });
       const duplicate = await storeMemory({ content: 'other' });
       await change(duplicate.id, duplicate.storedAt + 1, 'same');
-      await tested.storage.mergeDuplicates(await beginRun(), 10);
+      await tested.storage.mergeDuplicates(await beginRun(), NOW, 10);
       const texts = async (id: string) =>
         (await tested.storage.history('default', id, every, NOW + 1e6))?.items.map(({ content }) => content);
       expect(await texts(survivor.id)).toEqual(['same']);
@@ -349,7 +349,7 @@ export function memoryStorageContract(tested: TestedStorage): void {
       expect(await tested.storage.memory('default', stored.id, LATER)).toBeUndefined();
       expect(getAdmitted(await search('unmistakable', {}, NOW, vector(3)))).toEqual([]);
       expect((await tested.storage.session('default', 's', ALL, NOW)).total).toBe(0);
-      expect(await tested.storage.read('default', [stored.ordinal], { at: NOW, now: NOW }, 1e6)).toEqual({
+      expect(await tested.storage.read('default', [stored.ordinal], { now: NOW }, 1e6)).toEqual({
         memories: [],
         truncated: false,
       });
@@ -514,7 +514,7 @@ export function memoryStorageContract(tested: TestedStorage): void {
       const ordinals = (await tested.storage.memories('default', {}, ALL, NOW + 1e6)).items.map(
         ({ ordinal }) => ordinal,
       );
-      expect((await tested.storage.read('default', ordinals, { at: NOW, now: NOW }, 10_000)).truncated).toBe(false);
+      expect((await tested.storage.read('default', ordinals, { now: NOW }, 10_000)).truncated).toBe(false);
     });
 
     it('returns an attachment byte for byte, only in transcripts with attachments, and deletes it with its memory', async () => {
@@ -522,7 +522,7 @@ export function memoryStorageContract(tested: TestedStorage): void {
       const stored = await storeMemory({ sessionId: 's', content: 'same', attachment });
       const duplicate = await storeMemory({ sessionId: 's', content: 'same', attachment });
       await storeMemory({ sessionId: 's', content: 'plain' });
-      await tested.storage.mergeDuplicates(await beginRun(), 10);
+      await tested.storage.mergeDuplicates(await beginRun(), NOW, 10);
       const readAll = async () =>
         (await tested.storage.session('default', 's', ALL, NOW, {}, { attachments: true })).items;
       expect((await readAll()).map((memory) => memory.attachment)).toEqual([attachment, attachment, undefined]);

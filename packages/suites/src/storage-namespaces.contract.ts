@@ -90,7 +90,7 @@ export function namespaceStorageContract(tested: TestedStorage): void {
       await storeMemory({ content: 'brief', expiresAt: NOW + 1 });
       const run = await tested.beginRun({ namespace: 'a' });
       await tested.storage.promote(run, { promotedUntil: NOW, now: NOW }, 10);
-      await tested.storage.mergeDuplicates(run, 10);
+      await tested.storage.mergeDuplicates(run, NOW, 10);
       await tested.storage.evictExpired(run, NOW + 1, 10);
       expect(await usedBy('a')).toEqual({ memories: 3, bytes: 23 });
       await tested.storage.clearArchive(run, NOW + 2, 10);
@@ -399,7 +399,7 @@ export function namespaceStorageContract(tested: TestedStorage): void {
       await tested.keys.add({ ...key, createdAt: NOW, expiresAt: null, lastUsedAt: null, revokedAt: null });
       const run = await tested.beginRun({ namespace });
       await tested.storage.promote(run, { promotedUntil: NOW, now: NOW }, 100);
-      await tested.storage.mergeDuplicates(run, 100);
+      await tested.storage.mergeDuplicates(run, NOW, 100);
       const { items } = await tested.storage.memories(namespace, {}, { limit: 100, maxBytes: 1e6 }, NOW);
       const sources = items.filter(({ content }) => ['one', 'two'].includes(content));
       expect(await tested.storage.distil(run, { id: 'distilled', content: 'both', sources, at: NOW })).toBeDefined();

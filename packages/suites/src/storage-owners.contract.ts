@@ -206,7 +206,7 @@ export function ownerStorageContract(tested: TestedStorage): void {
       const sources = [a, b, other].flatMap((one) => one ?? []);
       expect(await tested.storage.refresh(run, { ...refreshed, sources })).toBe(false);
       if (!a || !other) throw new Error('not stored');
-      expect(await tested.storage.correct(run, { corrected: a, by: other })).toBe(false);
+      expect(await tested.storage.correct(run, { corrected: a, by: other, at: NOW })).toBe(false);
       await tested.storage.endRun(run, NOW);
     });
   });

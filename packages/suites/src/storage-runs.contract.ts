@@ -14,7 +14,7 @@ export function runStorageContract(tested: TestedStorage): void {
       const run = await beginRun({ id: 'a run' });
       await tested.storage.promote(run, oldEnough(NOW * 2), 10);
       await tested.storage.evictExpired(run, NOW, 10);
-      await tested.storage.mergeDuplicates(run, 10);
+      await tested.storage.mergeDuplicates(run, NOW, 10);
       expect(await tested.storage.endRun(run, NOW + 7)).toEqual<ConsolidationRun>({
         no: run.no,
         id: 'a run',
@@ -62,7 +62,7 @@ export function runStorageContract(tested: TestedStorage): void {
       const quick = await beginRun({ holder: 'another process', at: NOW + 1000 });
       const refused = { code: 'UNAVAILABLE' };
       await expect(tested.storage.promote(slow, oldEnough(NOW * 2), 10)).rejects.toMatchObject(refused);
-      await expect(tested.storage.mergeDuplicates(slow, 10)).rejects.toMatchObject(refused);
+      await expect(tested.storage.mergeDuplicates(slow, NOW, 10)).rejects.toMatchObject(refused);
       await expect(tested.storage.dropCandidates(slow, [])).rejects.toMatchObject(refused);
       await expect(tested.storage.evictExpired(slow, NOW, 10)).rejects.toMatchObject(refused);
       await expect(tested.storage.endRun(slow, NOW)).rejects.toMatchObject(refused);
@@ -77,7 +77,7 @@ export function runStorageContract(tested: TestedStorage): void {
       const run = await beginRun({ id, at: now });
       await all(() => tested.storage.promote(run, oldEnough(NOW + 1e6), 10));
       await all(() => tested.storage.evictExpired(run, now, 10));
-      await all(() => tested.storage.mergeDuplicates(run, 10));
+      await all(() => tested.storage.mergeDuplicates(run, NOW, 10));
       await tested.storage.endRun(run, now);
       return run;
     }
@@ -363,7 +363,7 @@ export function runStorageContract(tested: TestedStorage): void {
       for (const content of ['x', 'x']) await storeMemory({ content });
       const run = await beginRun({ id: 'a run' });
       await tested.storage.promote(run, oldEnough(NOW + 1e6), 10);
-      await tested.storage.mergeDuplicates(run, 10);
+      await tested.storage.mergeDuplicates(run, NOW, 10);
       await tested.storage.beginRevert(run, { why: 'recall fell' });
       await expect(tested.storage.promote(run, oldEnough(NOW + 1e6), 10)).rejects.toMatchObject({
         code: 'UNAVAILABLE',
@@ -406,7 +406,7 @@ export function runStorageContract(tested: TestedStorage): void {
       const run = await beginRun();
       expect(await tested.storage.promote(run, oldEnough(until), 10)).toMatchObject({ count: 3 });
       expect(await tested.storage.evictExpired(run, NOW, 10)).toMatchObject({ count: 2 });
-      expect(await tested.storage.mergeDuplicates(run, 10)).toMatchObject({ count: 1 });
+      expect(await tested.storage.mergeDuplicates(run, NOW, 10)).toMatchObject({ count: 1 });
       const nothing = { total: 0, items: [] };
       expect(await tested.storage.planPromotion('default', oldEnough(until), 10)).toEqual(nothing);
       expect(await tested.storage.planMerge('default', NOW, 10)).toEqual(nothing);

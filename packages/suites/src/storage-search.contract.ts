@@ -170,7 +170,7 @@ export function searchStorageContract(tested: TestedStorage): void {
         expiresAt: NOW,
       });
       const supersededBy = async (now: number) =>
-        (await tested.storage.read('default', [old.ordinal], { at: now, now }, 1e6)).memories.map(
+        (await tested.storage.read('default', [old.ordinal], { now }, 1e6)).memories.map(
           (memory) => memory.supersededBy,
         );
       expect(await supersededBy(NOW - 1)).toEqual([newer.id]);
@@ -444,25 +444,20 @@ export function searchStorageContract(tested: TestedStorage): void {
       await mergeDuplicates(10);
       const ordinals = [expired.ordinal, first.ordinal, duplicate.ordinal];
       expect(
-        (await tested.storage.read('default', ordinals, { at: NOW, now: NOW }, 1e6)).memories.map((m) => m.ordinal),
+        (await tested.storage.read('default', ordinals, { now: NOW }, 1e6)).memories.map((m) => m.ordinal),
       ).toEqual([first.ordinal]);
     });
 
     it('returns memories in the order of the ordinals, up to the maximum size of the result', async () => {
       const a = await storeMemory({ content: 'a'.repeat(1000) });
       const b = await storeMemory({ content: 'b'.repeat(1000) });
-      const both = await tested.storage.read(
-        'default',
-        [b.ordinal, 999_999, a.ordinal],
-        { at: NOW, now: NOW },
-        100_000,
-      );
+      const both = await tested.storage.read('default', [b.ordinal, 999_999, a.ordinal], { now: NOW }, 100_000);
       expect(both.memories.map((memory) => memory.ordinal)).toEqual([b.ordinal, a.ordinal]);
       expect(both.truncated).toBe(false);
-      const one = await tested.storage.read('default', [b.ordinal, a.ordinal], { at: NOW, now: NOW }, 2500);
+      const one = await tested.storage.read('default', [b.ordinal, a.ordinal], { now: NOW }, 2500);
       expect(one.memories.map((memory) => memory.ordinal)).toEqual([b.ordinal]);
       expect(one.truncated).toBe(true);
-      expect((await tested.storage.read('other', [a.ordinal], { at: NOW, now: NOW }, 100_000)).memories).toEqual([]);
+      expect((await tested.storage.read('other', [a.ordinal], { now: NOW }, 100_000)).memories).toEqual([]);
     });
   });
 

@@ -246,7 +246,7 @@ export class TestedStorage {
 
   readonly promote = (until: number, limit: number) =>
     this.#step((run) => this.storage.promote(run, oldEnough(until), limit));
-  readonly mergeDuplicates = (limit: number) => this.#step((run) => this.storage.mergeDuplicates(run, limit));
+  readonly mergeDuplicates = (limit: number) => this.#step((run) => this.storage.mergeDuplicates(run, NOW, limit));
   readonly evictExpired = (now: number, limit: number) =>
     this.#step((run) => this.storage.evictExpired(run, now, limit));
 }

@@ -192,12 +192,14 @@ export class Distillation {
 
   /** Marks the corrected sources of a group as superseded. Returns true if there are any. */
   async #supersede(run: RunRef, { sources }: ReadGroup, { corrections = [] }: Distilled): Promise<boolean> {
+    const { storage, clock } = this.#parts;
     const byId = new Map(sources.map((source) => [source.id, source]));
     let isCorrected = false;
     for (const { corrected, by } of corrections) {
       const [superseded, newer] = [byId.get(corrected), byId.get(by)];
       if (!superseded || !newer) continue;
-      isCorrected = (await this.#parts.storage.correct(run, { corrected: superseded, by: newer })) || isCorrected;
+      const isMarked = await storage.correct(run, { corrected: superseded, by: newer, at: clock.now() });
+      isCorrected ||= isMarked;
     }
     return isCorrected;
   }

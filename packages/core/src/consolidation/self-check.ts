@@ -162,7 +162,7 @@ export class SelfCheck {
     const { namespace, now } = this.#due;
     const { storage, clock } = this.#parts;
     const present = clock.now();
-    const { memories } = await storage.read(namespace, ordinals, { at: present, now: present }, MAX_BYTES);
+    const { memories } = await storage.read(namespace, ordinals, { now: present }, MAX_BYTES);
     return memories.some((before) => before.updatedAt >= now || toQuery(before) === toQuery(memory));
   }
 

@@ -73,7 +73,7 @@ export const evict: Step = (storage, { ref, now }) => storage.evictExpired(ref, 
  * Merges duplicates into the oldest one, which gains the tags and uses of the other duplicates, and the maximum
  * importance.
  */
-export const merge: Step = (storage, { ref }) => storage.mergeDuplicates(ref, BATCH_SIZE);
+export const merge: Step = (storage, { ref, now }) => storage.mergeDuplicates(ref, now, BATCH_SIZE);
 
 const TIERS = ['episodic', 'semantic'] as const;
 

@@ -12,6 +12,7 @@ import type { ExportFilter, ExportRecord, MemoryRecord } from '../ports/storage-
 import { createTextsTooLongError } from '../record-size.ts';
 import { toCondition, toExternalId, toOwner, toOwnerFilter, toValidityFilter } from '../request-filter.ts';
 import { toTimestamp, toTimestampOrNull } from '../time.ts';
+import { toMoment } from '../validity.ts';
 import type { Core } from './core.ts';
 
 const check = createCheck(ExportRequest, 'request');
@@ -28,8 +29,14 @@ export async function* exportMemories(
 ): AsyncIterable<string> {
   assertValid(check, request);
   const now = clock.now();
-  const { holding, at = now } = toValidityFilter(request);
-  const filter = { ...toOwnerFilter(request), ...toCondition(request), ...(holding && { holdingAt: { at, now } }) };
+  const validity = toValidityFilter(request, now);
+  const moment = toMoment({ filter: validity, now });
+  const { holding = false } = validity;
+  const filter = {
+    ...toOwnerFilter(request),
+    ...toCondition(request),
+    ...((holding || moment.known !== undefined) && { view: { moment, holding } }),
+  };
   yield* exportLines(storage, namespace, filter, signal);
 }
 

@@ -26,6 +26,7 @@ import {
   toOutdated,
   toOwner,
   toOwnerFilter,
+  toRevision,
   toValidityFilter,
 } from '../request-filter.ts';
 import { toMs, toTimestamp, toTimestampOrNull } from '../time.ts';
@@ -86,12 +87,12 @@ export async function session(core: Core, namespace: string, request: SessionReq
   assertValid(checkSession, request);
   const { session_id, attachments = false } = request;
   const of = toOwnerFilter(request);
-  const filter = { ...toCondition(request), ...toValidityFilter(request) };
-  const selection = { namespace, filters: { ...of, sessionId: session_id, ...filter } };
+  const selected = { ...toCondition(request), ...toValidityFilter(request) };
+  const selection = { namespace, filters: { ...of, sessionId: session_id, ...selected } };
   const paging = pageRequest(core, request, sessionCursors, selection);
   const page = await core.storage.session(namespace, session_id, paging, core.clock.now(), of, {
     attachments,
-    ...filter,
+    ...selected,
   });
   const memories = page.items.map(({ id, content, tags, importance, createdAt, attachment, mergedInto, ...rest }) => {
     const optional = {
@@ -102,6 +103,7 @@ export async function session(core: Core, namespace: string, request: SessionReq
     return {
       id,
       content,
+      ...toRevision(rest),
       tags,
       importance,
       ...toOwner(rest),
@@ -153,11 +155,11 @@ export async function history(
   assertValid(checkHistory, request);
   const now = core.clock.now();
   const of = toOwnerFilter(request);
-  const selection = { namespace, filters: { ...of, memoryId, at: request.as_of } };
+  const selection = { namespace, filters: { ...of, memoryId, at: request.known_at } };
   const paging = pageRequest(core, request, historyCursors, selection);
   assertMemoryId(memoryId);
-  if (request.as_of !== undefined) {
-    const text = await core.storage.textAt(namespace, memoryId, toMs(request.as_of, 'as_of'), now, of);
+  if (request.known_at !== undefined) {
+    const text = await core.storage.textAt(namespace, memoryId, toMs(request.known_at, 'known_at'), now, of);
     if (!text) throw memoryNotFound();
     return { id: memoryId, texts: [toText(text)], total: 1 };
   }
@@ -186,6 +188,7 @@ function toMemory(stored: StoredMemory, now: number): Memory {
   return {
     id: stored.id,
     content: stored.content,
+    ...toRevision(stored),
     tags: stored.tags,
     importance: stored.importance,
     source: stored.source,

@@ -12,7 +12,7 @@ import {
 import type { OwnerFilter, QueryContext, Ranked, SearchResult } from '@memoryd/search';
 import { findTimeZone, WEIGHTS, wordMatcher } from '@memoryd/search';
 import { findResults, Stages } from '../find.ts';
-import { toExternalId, toMemoryFilter, toOutdated, toOwner, toValidityFilter } from '../request-filter.ts';
+import { toExternalId, toMemoryFilter, toOutdated, toOwner, toRevision, toValidityFilter } from '../request-filter.ts';
 import { toMs, toTimestamp } from '../time.ts';
 import type { Core } from './core.ts';
 import { createHighlighter } from './highlight.ts';
@@ -91,6 +91,7 @@ function toResult({ memory, score, ranked }: SearchResult, getExplanation: Expla
     ...toExternalId(memory),
     created_at: toTimestamp(memory.createdAt),
     ...toOutdated(memory),
+    ...toRevision(memory),
     ...(ranked && getExplanation && { explanation: getExplanation(memory.content, ranked) }),
   };
 }

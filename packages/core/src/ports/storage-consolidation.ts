@@ -198,7 +198,7 @@ export interface ConsolidationStorage {
    * are equal after NFC normalization and trimming. Memories that supersede others or are superseded are not merged.
    * `count` is the number of merged duplicates.
    */
-  mergeDuplicates(run: RunRef, limit: number): Promise<StepResult>;
+  mergeDuplicates(run: RunRef, now: number, limit: number): Promise<StepResult>;
   /** Evicts expired memories. Their rows stay in the archive. */
   evictExpired(run: RunRef, now: number, limit: number): Promise<StepResult>;
   /**
@@ -336,6 +336,7 @@ export interface RefreshedMemory {
 export interface CorrectionPair {
   corrected: MemoryVersion;
   by: MemoryVersion;
+  at: number;
 }
 
 /** Finds groups of related memories, and stores the semantic memories distilled from them. */

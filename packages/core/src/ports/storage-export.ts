@@ -16,7 +16,7 @@ export type Awaited = 'merging' | 'distilling';
  * The complete record of a memory, including merged, evicted and expired memories, without vectors. Other memories are
  * referenced by id.
  */
-export interface MemoryRecord extends Omit<StoredMemory, 'ordinal'> {
+export interface MemoryRecord extends Omit<StoredMemory, 'ordinal' | 'earlierRevision'> {
   evictedAt: number | null;
   revision: number;
   /** Revision of the last text that consolidation wrote; null if clients wrote all texts. */
@@ -34,10 +34,13 @@ export interface MemoryRecord extends Omit<StoredMemory, 'ordinal'> {
  */
 export type ExportRecord = { memory: MemoryRecord } | ({ declinedGroup: string } & Owner);
 
-/** The memories of an export. Without a condition, the export also has the declined groups. */
+/** The memories of an export. Without a condition and a view, the export also has the declined groups. */
 export interface ExportFilter extends OwnerFilter, Pick<MemoryFilter, 'condition'> {
-  /** Selects the memories that hold at a moment, except expired and evicted ones. Absent for all memories. */
-  holdingAt?: Moment;
+  /**
+   * Only memories that are neither evicted nor expired, as they were known at the moment and, with `holding`, if they hold
+   * then. Absent for all memories.
+   */
+  view?: { moment: Moment; holding: boolean };
 }
 
 /**

@@ -1,10 +1,6 @@
 import type { FilterCondition, Metadata, NamespaceQuota, TierCounts } from '@memoryd/contract';
 import type { FilterFields, MemoryFilter, Owner, OwnerFilter, RecalledMemory } from '@memoryd/search';
-import type { Moment } from '../validity.ts';
 import type { OverQuota, Quota } from './storage-namespaces.ts';
-
-/** Selects memories of a transcript, in addition to their session. */
-export type TranscriptFilter = Pick<MemoryFilter, 'condition' | 'at' | 'holding'>;
 
 /** A page of a list. `next` is the start of the following page, absent on the last page. `total` counts all pages. */
 export interface Page<Item, Place> {
@@ -225,6 +221,18 @@ export interface SessionSummaryRow {
 /** A page position in the list of sessions, ordered by (sessionId, userId). */
 export type SessionPlace = Pick<SessionSummaryRow, 'sessionId' | 'userId'>;
 
+/** The memories of a transcript. `attachments`: true adds the attachments of the memories. */
+export type TranscriptOptions = Pick<MemoryFilter, 'condition' | 'at' | 'holding' | 'known'> & {
+  attachments?: boolean;
+};
+
+/** A read of memories that were found. `limit`: maximum of memories; by default the number of ordinals. */
+export interface ReadRequest {
+  now: number;
+  filter?: MemoryFilter;
+  limit?: number;
+}
+
 /** A user with stored memories, and the number of live memories by tier. */
 export interface UserRow {
   userId: string;
@@ -321,7 +329,6 @@ export interface MemoryStorage {
    * Returns the memories of a session, oldest first. Includes merged duplicates and memories that were evicted because
    * their tier was full.
    *
-   * @param options `attachments`: true adds the attachments of the memories
    */
   session(
     namespace: string,
@@ -329,7 +336,7 @@ export interface MemoryStorage {
     page: PageRequest<Position>,
     now: number,
     of?: OwnerFilter,
-    options?: TranscriptFilter & { attachments?: boolean },
+    options?: TranscriptOptions,
   ): Promise<Page<StoredMemory, Position>>;
   /** Returns sessions with live memories that match the filter, ordered by session id and user id. */
   sessions(
@@ -345,13 +352,15 @@ export interface MemoryStorage {
     now: number,
   ): Promise<Page<UserRow, string>>;
   /**
-   * Returns the live memories with these ordinals, in the order of `ordinals`. `supersededBy` is that of the moment.
+   * Returns the live memories with these ordinals, in the order of `ordinals`. `supersededBy` is that of the moment of the
+   * filter, whose other conditions are ignored unless it has `known`. With `known`, returns the memories that matched the
+   * filter as they were known. After a memory follow the duplicates that were merged into it later, oldest first.
    * `truncated`: true if memories at the end were left out because the JSON would exceed `maxBytes`.
    */
   read(
     namespace: string,
     ordinals: number[],
-    moment: Moment,
+    request: ReadRequest,
     maxBytes: number,
   ): Promise<{ memories: RecalledMemory[]; truncated: boolean }>;
   /** Adds uses to the use counts of memories, and updates the times of last use. */

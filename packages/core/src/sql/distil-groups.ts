@@ -6,6 +6,7 @@ import type {
   RunRef,
 } from '../ports/storage-consolidation.ts';
 import { deferEmbedding } from './consolidation-queue.ts';
+import { rememberFields } from './field-history.ts';
 import { DISTILLABLE } from './filters.ts';
 import { canSupersede, type FoundMemory, findByOrdinal } from './find-memory.ts';
 import { endSummaries } from './forget-memories.ts';
@@ -56,6 +57,7 @@ export async function refresh(transaction: Transaction, run: RunRef, refreshed: 
   if (!(await haveSameOwner(transaction, namespace, [semantic, ...getOrdinals(refreshed.sources)]))) return false;
   if (await isSourceElsewhere(transaction, namespace, refreshed.sources, semantic)) return false;
   const earlier = await getSources(transaction, namespace, semantic);
+  await rememberFields(transaction, namespace, [semantic], refreshed.at);
   await setSources(transaction, namespace, semantic, getOrdinals(refreshed.sources));
   await updateSharedFields(transaction, target, await getSources(transaction, namespace, semantic));
   if (refreshed.content !== target.content) {
@@ -72,7 +74,7 @@ export async function refresh(transaction: Transaction, run: RunRef, refreshed: 
 export async function correct(
   transaction: Transaction,
   run: RunRef,
-  { corrected, by }: CorrectionPair,
+  { corrected, by, at }: CorrectionPair,
 ): Promise<boolean> {
   await assertRunning(transaction, run);
   const { namespace } = run;
@@ -80,10 +82,11 @@ export async function correct(
   const superseded = (await findByOrdinal(transaction, namespace, corrected.ordinal)) as FoundMemory;
   const superseding = (await findByOrdinal(transaction, namespace, by.ordinal)) as FoundMemory;
   if (!canSupersede(superseding, superseded)) return false;
+  await rememberFields(transaction, namespace, [superseding.ordinal], at);
   await endSummaries(
     transaction,
     namespace,
-    await addSuccessor(transaction, namespace, superseded.id, superseding.ordinal),
+    await addSuccessor(transaction, namespace, superseded.id, superseding.ordinal, at),
   );
   await transaction.run(sql`
     UPDATE memory SET supersedes = ${superseded.id} WHERE namespace = ${namespace} AND ordinal = ${superseding.ordinal}`);

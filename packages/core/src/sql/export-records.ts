@@ -2,12 +2,14 @@ import { LIMITS } from '@memoryd/contract/limits';
 import type { Owner, OwnerFilter } from '@memoryd/search';
 import type { Awaited, ExportFilter, ExportRecord, MemoryRecord } from '../ports/storage-export.ts';
 import { createTextsTooLongError } from '../record-size.ts';
+import type { Moment } from '../validity.ts';
 import { fromJson } from './corruption.ts';
 import { ATTACHMENT, isOfOwners, matching, memoryColumns, notExpired, WITH_ACCESS } from './filters.ts';
+import { fromMemory, joinKnown } from './known.ts';
 import { type MemoryRow, toMemory } from './memory-row.ts';
 import type { Dialect, Queries } from './queries.ts';
 import { getGroupDigest } from './record-digests.ts';
-import { raw, type Sql, sql } from './sql.ts';
+import { join, raw, type Sql, sql } from './sql.ts';
 import { getFirstSuccessor } from './succession.ts';
 import { isHolding } from './validity.ts';
 
@@ -35,29 +37,35 @@ export async function* keptRecords(
   filter: ExportFilter,
 ): AsyncIterable<ExportRecord> {
   for await (const ordinals of inOrder(queries, namespace, filter)) {
-    const rows = await readRows(queries, namespace, ordinals);
+    const rows = await readRows(queries, namespace, ordinals, getMoment(filter));
     const earlier = await earlierTexts(
       queries,
       namespace,
-      rows.filter(({ revision }) => revision > 1).map(({ ordinal }) => ordinal),
+      rows.filter(({ revision }) => revision > 1),
     );
     for (const row of rows) yield { memory: toKept(row, earlier.get(row.ordinal)) };
   }
   if (!isPartial(filter)) yield* declinedGroups(queries, namespace, filter);
 }
 
-/** Returns a condition on `memory m`: the filter selects it for export. */
-function isExported(dialect: Dialect, namespace: string, filter: ExportFilter): Sql {
-  const { holdingAt, ...indexed } = filter;
-  const matches = matching(dialect, namespace, indexed);
-  return holdingAt
-    ? sql`${matches} AND m.evicted_at IS NULL AND ${notExpired(holdingAt.now)} AND ${isHolding(dialect, holdingAt)}`
-    : matches;
+/** Returns true if a filter may leave out memories of an owner. */
+function isPartial({ condition, view }: ExportFilter): boolean {
+  return condition !== undefined || view !== undefined;
 }
 
-/** Returns true if a filter may leave out memories of an owner. */
-function isPartial({ condition, holdingAt }: ExportFilter): boolean {
-  return condition !== undefined || holdingAt !== undefined;
+/** Returns a condition on the `memory m` of `fromMemory`: the memory is in the export. */
+function isExported(dialect: Dialect, namespace: string, filter: ExportFilter): Sql {
+  const conditions = [matching(dialect, namespace, filter, getMoment(filter))];
+  if (filter.view) {
+    const { moment, holding } = filter.view;
+    conditions.push(raw('m.evicted_at IS NULL'), notExpired(moment.now));
+    if (holding) conditions.push(isHolding(dialect, moment));
+  }
+  return join(conditions, ' AND ');
+}
+
+function getMoment({ view }: ExportFilter): Pick<Moment, 'known'> {
+  return view?.moment ?? {};
 }
 
 /** The position of a memory in the export, and the bytes of its texts and its attachment. */
@@ -96,12 +104,15 @@ async function* inOrderOfArrival(
   namespace: string,
   filter: ExportFilter,
 ): AsyncIterable<ExportOrder> {
+  const { dialect } = queries;
+  const moment = getMoment(filter);
   const index = filter.userIds?.every((id) => id !== '') ? 'memory_by_user' : 'memory_by_time';
+  const hint = moment.known === undefined ? dialect.indexedBy(index) : raw('');
   let ordinals: number[] = [];
   do {
     const next = await queries.rows<{ ordinal: number }>(sql`
-      SELECT m.ordinal FROM memory m ${queries.dialect.indexedBy(index)}
-      WHERE ${isExported(queries.dialect, namespace, filter)} AND m.ordinal > ${ordinals.at(-1) ?? 0} ORDER BY m.ordinal LIMIT ${ORDINALS_AT_ONCE}`);
+      SELECT m.ordinal FROM ${fromMemory(dialect, moment)} ${hint}
+      WHERE ${isExported(dialect, namespace, filter)} AND m.ordinal > ${ordinals.at(-1) ?? 0} ORDER BY m.ordinal LIMIT ${ORDINALS_AT_ONCE}`);
     ordinals = next.map(({ ordinal }) => ordinal);
     for (let from = 0; from < ordinals.length; from += PLACED_AT_ONCE) {
       yield* await readOrder(queries, namespace, ordinals.slice(from, from + PLACED_AT_ONCE), filter);
@@ -117,9 +128,12 @@ function readOrder(
 ): Promise<ExportOrder[]> {
   const { dialect } = queries;
   // A link to a memory that is not in the export does not change the order.
+  const moment = getMoment(filter);
   const isLinked = (ordinal: string) =>
     isPartial(filter)
-      ? sql`EXISTS (SELECT 1 FROM memory m WHERE ${isExported(dialect, namespace, filter)} AND m.ordinal = ${raw(ordinal)})`
+      ? sql`EXISTS (
+          SELECT 1 FROM ${fromMemory(dialect, moment)}
+          WHERE ${isExported(dialect, namespace, filter)} AND m.ordinal = ${raw(ordinal)})`
       : raw('true');
   return queries.rows<ExportOrder>(sql`
     SELECT m.ordinal, m.id,
@@ -137,7 +151,7 @@ function readOrder(
          WHERE o.namespace = l.namespace AND o.semantic = l.semantic AND o.source < l.source
            AND ${isLinked('o.source')})) AS rooted
     FROM ${dialect.ordinals('named', ordinals)}
-    ${dialect.joinMemory('m', { namespace: sql`${namespace}`, ordinal: raw('named.ordinal') })} ORDER BY named.place`);
+    ${joinKnown(dialect, moment, 'm', { namespace: sql`${namespace}`, ordinal: raw('named.ordinal') })} ORDER BY named.place`);
 }
 
 type KeptRow = MemoryRow & {
@@ -149,10 +163,15 @@ type KeptRow = MemoryRow & {
   awaits_distilling: boolean | number;
 };
 
-function readRows(queries: Queries, namespace: string, ordinals: readonly number[]): Promise<KeptRow[]> {
+function readRows(
+  queries: Queries,
+  namespace: string,
+  ordinals: readonly number[],
+  moment: Pick<Moment, 'known'>,
+): Promise<KeptRow[]> {
   const { dialect } = queries;
   return queries.rows<KeptRow>(sql`
-    SELECT ${memoryColumns(dialect, getFirstSuccessor(dialect))}, ${ATTACHMENT}, m.evicted_at, m.revision, m.distilled_revision,
+    SELECT ${memoryColumns(dialect, getFirstSuccessor(dialect, moment), moment)}, ${ATTACHMENT}, m.evicted_at, m.revision, m.distilled_revision,
       CASE WHEN m.tier = 'semantic' THEN (
         SELECT ${dialect.jsonArray(raw('s.id'), raw('s.created_at, s.ordinal'))}
         FROM former_source l CROSS JOIN memory s WHERE l.namespace = m.namespace AND l.semantic = m.ordinal
@@ -163,30 +182,32 @@ function readRows(queries: Queries, namespace: string, ordinals: readonly number
       EXISTS (SELECT 1 FROM distil_candidate q WHERE q.namespace = m.namespace AND q.ordinal = m.ordinal)
         AS awaits_distilling
     FROM ${dialect.ordinals('named', ordinals)}
-    ${dialect.joinMemory('m', { namespace: sql`${namespace}`, ordinal: raw('named.ordinal') })} ${WITH_ACCESS}
+    ${joinKnown(dialect, moment, 'm', { namespace: sql`${namespace}`, ordinal: raw('named.ordinal') })} ${WITH_ACCESS}
     ORDER BY named.place`);
 }
 
 /**
- * Returns the earlier texts of memories, by ordinal. Reads one row per text, because an aggregate could exceed the
+ * Returns the texts of memories before the given revisions, by ordinal. Reads one row per text, because an aggregate could exceed the
  * maximum size of a value.
  */
 async function earlierTexts(
   queries: Queries,
   namespace: string,
-  ordinals: readonly number[],
+  memories: readonly Pick<KeptRow, 'ordinal' | 'revision'>[],
 ): Promise<Map<number, MemoryRecord['history']>> {
   const texts = new Map<number, MemoryRecord['history']>();
-  if (ordinals.length === 0) return texts;
+  if (memories.length === 0) return texts;
+  const revisions = new Map(memories.map(({ ordinal, revision }) => [ordinal, revision]));
   let rows: (MemoryRecord['history'][number] & { ordinal: number })[] = [];
   do {
     const { ordinal: last = 0, revision = 0 } = rows.at(-1) ?? {};
     rows = await queries.rows(sql`
       SELECT ordinal, revision, content, replaced_at AS "replacedAt" FROM memory_history
-      WHERE ${queries.dialect.isMemory('ordinal', namespace, ordinals)}
+      WHERE ${queries.dialect.isMemory('ordinal', namespace, [...revisions.keys()])}
         AND (ordinal, revision) > (CAST(${last} AS bigint), CAST(${revision} AS integer))
       ORDER BY ordinal, revision LIMIT ${TEXTS_AT_ONCE}`);
     for (const { ordinal, ...text } of rows) {
+      if (text.revision >= (revisions.get(ordinal) as number)) continue;
       const before = texts.get(ordinal);
       if (before) before.push(text);
       else texts.set(ordinal, [text]);
@@ -196,7 +217,7 @@ async function earlierTexts(
 }
 
 function toKept(row: KeptRow, history: MemoryRecord['history'] = []): MemoryRecord {
-  const { ordinal: _, ...memory } = toMemory(row);
+  const { ordinal: _, earlierRevision: __, ...memory } = toMemory(row);
   return {
     ...memory,
     evictedAt: row.evicted_at,

@@ -2,6 +2,7 @@ import type { FilterCondition, FilterTest } from '@memoryd/contract';
 import { getMetadataPath } from '@memoryd/search';
 import type { Dialect } from './queries.ts';
 import { join, raw, type Sql, sql } from './sql.ts';
+import { getBegin } from './validity.ts';
 
 /** A test of the value of one field. `operator` and its value as in `FilterTest`. */
 type FieldTest = { field: string } & FilterTest;
@@ -19,7 +20,9 @@ export function meetsCondition(dialect: Dialect, condition: FilterCondition, get
     if ('not' in part) return sql`NOT coalesce(${toSql(part.not)}, false)`;
     const path = getMetadataPath(part.field);
     if (path) return meetsMetadataTest(dialect, path, part);
-    return part.field === 'tag' ? meetsTagTest(dialect, part) : meetsColumnTest(dialect, getColumn(part.field), part);
+    return part.field === 'tag'
+      ? meetsTagTest(dialect, part)
+      : meetsColumnTest(dialect, part.field === 'valid_from' ? getBegin('m') : getColumn(part.field), part);
   };
   return toSql(condition);
 }

@@ -1,18 +1,22 @@
 import type { MemoryFilter, OwnerFilter } from '@memoryd/search';
 import { type RequiredAttribute, splitFilter } from '@memoryd/search';
 import type { Promotion } from '../ports/storage-consolidation.ts';
-import { toMoment } from '../validity.ts';
+import { type Moment, toMoment } from '../validity.ts';
 import { attributeKey } from './attributes.ts';
 import { meetsCondition } from './filter-condition.ts';
+import { getEarlierRevision } from './known.ts';
 import type { Dialect } from './queries.ts';
 import { join, raw, type Sql, sql } from './sql.ts';
-import { getBegin, isHolding, isNotReplaced } from './validity.ts';
+import { IS_LINKED, isHolding, isNotReplaced } from './validity.ts';
 
-/** Returns a condition on `memory m`: in the namespace, visible at `now`, and matching the filter. */
+/**
+ * Returns a condition on `memory m`: in the namespace, visible at `now`, and matching the filter. If the filter has
+ * `known`, `m` must be the memories as they were known, see `fromMemory`.
+ */
 export function liveAndPassing(dialect: Dialect, namespace: string, filter: MemoryFilter, now: number): Sql {
   const namesMemory = filter.idPart !== undefined || filter.externalId !== undefined;
   const isVisible = raw(namesMemory ? 'm.evicted_at IS NULL' : IN_TIER);
-  const conditions = [matching(dialect, namespace, filter), isVisible, notExpired(now)];
+  const conditions = [matching(dialect, namespace, filter, toMoment({ filter, now })), isVisible, notExpired(now)];
   if (filter.idPart !== undefined) conditions.push(hasIdPart(namespace, filter.idPart));
   return join([...conditions, isValid(dialect, filter, now)], ' AND ');
 }
@@ -36,10 +40,20 @@ function hasIdPart(namespace: string, part: string): Sql {
 /** The conditions of a filter, except those on the state of a memory and its id. */
 type Indexed = Omit<MemoryFilter, 'idPart' | keyof Validity>;
 
-/** Returns a condition on `memory m`: in the namespace and matching the filter. */
-export function matching(dialect: Dialect, namespace: string, filter: Indexed): Sql {
+/**
+ * Returns a condition on `memory m`: in the namespace and matching the filter.
+ *
+ * @param moment by default the present; see `liveAndPassing`
+ */
+export function matching(
+  dialect: Dialect,
+  namespace: string,
+  filter: Indexed,
+  { known }: Pick<Moment, 'known'> = {},
+): Sql {
   const { tier, sessionId, source, since, until } = filter;
-  const { required, others } = splitFilter(filter);
+  // The attributes are those of the present.
+  const { required, others } = known === undefined ? splitFilter(filter) : { required: [], others: filter };
   // Looks up the users first, or else the attributes, because these filters are selective. Tier, source and time may
   // match every memory of the namespace.
   const beginsWithAttribute = required.length > 0 && !isOfUsers(filter);
@@ -58,9 +72,18 @@ export function matching(dialect: Dialect, namespace: string, filter: Indexed): 
       beginsWithAttribute ? sql`m.ordinal IN (${held})` : sql`EXISTS (${held} AND a.ordinal = m.ordinal)`,
     );
   }
-  const getFilterColumn = (name: string) => (name === 'valid_from' ? getBegin('m') : column(name));
-  if (others.condition) conditions.push(meetsCondition(dialect, others.condition, getFilterColumn));
+  if (known !== undefined) conditions.push(...hasAttributes(dialect, filter));
+  if (others.condition) conditions.push(meetsCondition(dialect, others.condition, column));
   return join(conditions, ' AND ');
+}
+
+/** Returns conditions on `memory m` for the attributes of a filter. They look at the row instead of the attribute index. */
+function hasAttributes(dialect: Dialect, { tags = [], metadata = {}, externalId }: Indexed): Sql[] {
+  return [
+    ...(externalId === undefined ? [] : [sql`m.external_id = ${externalId}`]),
+    ...tags.map((tag) => dialect.hasTag([tag])),
+    ...Object.entries(metadata).map(([field, value]) => dialect.hasMetadata(field, value)),
+  ];
 }
 
 /** Returns true if the filter names users and excludes memories without a user. */
@@ -129,15 +152,17 @@ export function isPromoted(promotion: Promotion): Sql {
  * Returns the columns of a `MemoryRow`, selected from `memory m` joined with `WITH_ACCESS`.
  *
  * @param supersededBy the expression of the column `superseded_by`
+ * @param moment the moment of `m`, see `fromMemory`; by default the present
  */
-export function memoryColumns({ jsonArray }: Dialect, supersededBy: Sql): Sql {
+export function memoryColumns({ jsonArray }: Dialect, supersededBy: Sql, moment: Pick<Moment, 'known'> = {}): Sql {
+  const isSourceKnown = moment.known === undefined ? raw('true') : sql`s.stored_at <= ${moment.known}`;
   return sql`m.ordinal, m.id, m.session_id, m.user_id, m.agent_id, m.external_id, m.source, m.tier, m.importance, m.created_at, m.stored_at, m.updated_at,
     m.expires_at, m.valid_from, m.valid_to, m.supersedes, ${supersededBy} AS superseded_by, m.merged_into, m.version, m.tags, m.metadata, m.content,
-    coalesce(c.count, 0) AS access_count, c.last_at AS accessed_at,
+    ${getEarlierRevision(moment)} AS earlier_revision, coalesce(c.count, 0) AS access_count, c.last_at AS accessed_at,
     CASE WHEN m.tier = 'semantic' THEN (
       SELECT ${jsonArray(raw('s.id'), raw('s.created_at, s.ordinal'))} FROM memory_source l
       CROSS JOIN memory s WHERE l.namespace = m.namespace AND l.semantic = m.ordinal
-        AND s.namespace = l.namespace AND s.ordinal = l.source)
+        AND s.namespace = l.namespace AND s.ordinal = l.source AND ${isSourceKnown})
     ELSE '[]' END AS derived_from`;
 }
 
@@ -164,7 +189,7 @@ export const IN_TIER = 'm.merged_into IS NULL AND m.evicted_at IS NULL';
 
 /** Condition on `memory m`: no memory was stored to supersede it, whether or not that memory counts. */
 const UNSUPERSEDED = `NOT EXISTS (
-  SELECT 1 FROM succession l WHERE l.namespace = m.namespace AND l.ordinal = m.ordinal)`;
+  SELECT 1 FROM succession l WHERE l.namespace = m.namespace AND l.ordinal = m.ordinal AND ${IS_LINKED})`;
 
 /** Condition: in the working tier. */
 export const WORKING = `m.tier = 'working' AND ${IN_TIER}`;

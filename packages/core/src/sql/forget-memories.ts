@@ -150,6 +150,7 @@ function selected(dialect: Dialect, namespace: string, selection: ForgetSelectio
 /** The tables with data of memories, each with the column that contains the ordinal of the memory. */
 const TABLES = [
   ['memory_history', 'ordinal'],
+  ['field_history', 'ordinal'],
   ['memory_attachment', 'ordinal'],
   ['memory_access', 'ordinal'],
   ['consolidation_change', 'ordinal'],
@@ -170,6 +171,13 @@ export async function erase(transaction: Transaction, namespace: string, memorie
       DELETE FROM ${raw(table)} WHERE ${transaction.dialect.isMemory(column, namespace, ordinals)}`);
   }
   await relinkSuperseding(transaction, namespace, memories);
+  // In reads of what was known before, a duplicate of a forgotten memory is a memory of its own.
+  await transaction.run(sql`
+    UPDATE field_history SET merged_into = NULL
+    WHERE namespace = ${namespace} AND ${transaction.dialect.isIn(
+      raw('merged_into'),
+      memories.map(({ id }) => id),
+    )}`);
   await leaveSuccession(transaction, namespace, ordinals);
   await countLeaving(transaction, memories.filter(isInTier));
   await countUsage(
@@ -187,17 +195,29 @@ async function relinkSuperseding(
   deleted: readonly Pick<Erasable, 'id' | 'supersedes' | 'mergedInto'>[],
 ): Promise<void> {
   const supersededByDeleted = new Map(deleted.map(({ id, supersedes, mergedInto }) => [id, supersedes ?? mergedInto]));
-  const superseding = await transaction.rows<{ id: string; supersedes: string }>(sql`
-    SELECT id, supersedes FROM memory
-    WHERE namespace = ${namespace} AND ${transaction.dialect.isIn(raw('supersedes'), [...supersededByDeleted.keys()])}`);
-  for (const { id, supersedes } of superseding) {
-    let at: string | null | undefined = supersedes;
+  const isOfDeleted = sql`namespace = ${namespace} AND ${transaction.dialect.isIn(raw('supersedes'), [...supersededByDeleted.keys()])}`;
+  const getPassedTo = (superseded: string) => {
+    let at: string | null | undefined = superseded;
     for (let steps = 0; at && supersededByDeleted.has(at); steps++)
       at = steps < deleted.length ? supersededByDeleted.get(at) : null;
-    const passedTo = at === undefined || at === id ? null : at;
+    return at ?? null;
+  };
+  const superseding = await transaction.rows<{ id: string; supersedes: string }>(sql`
+    SELECT id, supersedes FROM memory WHERE ${isOfDeleted}`);
+  for (const { id, supersedes } of superseding) {
+    const passedTo = getPassedTo(supersedes);
     await transaction.run(
-      sql`UPDATE memory SET supersedes = ${passedTo} WHERE namespace = ${namespace} AND id = ${id}`,
+      sql`UPDATE memory SET supersedes = ${passedTo === id ? null : passedTo} WHERE namespace = ${namespace} AND id = ${id}`,
     );
+  }
+  const earlier = await transaction.rows<{ supersedes: string }>(sql`
+    SELECT DISTINCT supersedes FROM field_history WHERE ${isOfDeleted}`);
+  for (const { supersedes } of earlier) {
+    await transaction.run(sql`
+      UPDATE field_history AS h SET supersedes = (
+        SELECT nullif(CAST(${getPassedTo(supersedes)} AS text), m.id) FROM memory m
+        WHERE m.namespace = ${namespace} AND m.ordinal = h.ordinal)
+      WHERE namespace = ${namespace} AND supersedes = ${supersedes}`);
   }
 }
 

@@ -3,12 +3,14 @@ import type { Owner } from '@memoryd/search';
 import { haveSameOwner } from '@memoryd/search';
 import type { ImportedRecord, ImportOutcome, MemoryRecord, PendingLink } from '../ports/storage-export.ts';
 import type { ExternalIds } from './external-ids.ts';
+import { rememberFields } from './field-history.ts';
 import { countLeaving, TIER_MEMBER, type TierMember } from './list-counters.ts';
 import type { Transaction } from './queries.ts';
 import { getRecordUsage, type Rooms } from './quotas.ts';
 import { hasOwnText } from './semantic-sources.ts';
 import { raw, type Sql, sql } from './sql.ts';
 import { addSuccession, addSuccessor } from './succession.ts';
+import { IS_LINKED } from './validity.ts';
 
 /**
  * Sets links between memories. Skips links that have become invalid, such as a merge into a memory that is itself
@@ -21,7 +23,9 @@ export async function setLinks(
 ): Promise<void> {
   const of = (kind: PendingLink['kind']) => links.filter((link) => link.kind === kind);
   await setSupersedes(transaction, namespace, of('supersedes'));
-  for (const { ordinal, target } of of('supersededBy')) await addSuccession(transaction, namespace, [ordinal], target);
+  for (const { ordinal, target } of of('supersededBy')) {
+    await addSuccession(transaction, namespace, [ordinal], target, 0);
+  }
   await addSources(transaction, namespace, 'memory_source', of('source'));
   await addSources(transaction, namespace, 'former_source', of('formerSource'));
   await mergeAll(transaction, namespace, of('mergedInto'));
@@ -36,7 +40,7 @@ async function setSupersedes(
   await transaction.run(sql`
     UPDATE memory AS m SET supersedes = link.id FROM ${toRecords(transaction, links)}
     WHERE ${isLinked(transaction, namespace, links)} AND m.ordinal = link.ordinal AND m.supersedes IS NULL`);
-  for (const { id, ordinal } of links) await addSuccessor(transaction, namespace, id, ordinal);
+  for (const { id, ordinal } of links) await addSuccessor(transaction, namespace, id, ordinal, 0);
 }
 
 /** Sets `supersedes` of existing memories again if an imported memory names them in its `superseded_by`. */
@@ -51,7 +55,7 @@ export async function restoreSupersedes(
     WHERE o.namespace = ${namespace} AND o.ordinal = link.target AND ${isLinked(transaction, namespace, links)}
       AND m.ordinal = link.ordinal AND m.supersedes IS NULL AND EXISTS (
         SELECT 1 FROM succession l
-        WHERE l.namespace = o.namespace AND l.ordinal = o.ordinal AND l.successor = m.ordinal)`);
+        WHERE l.namespace = o.namespace AND l.ordinal = o.ordinal AND l.successor = m.ordinal AND ${raw(IS_LINKED)})`);
 }
 
 async function addSources(
@@ -87,13 +91,15 @@ type Merged = TierMember & { ordinal: number; evictedAt: number | null };
 // A client may have changed the survivor since the merge, so the texts and sessions need not be equal. A merge into a memory that is
 // itself merged is invalid, because clients could not reach the duplicate.
 async function mergeInto(transaction: Transaction, namespace: string, { ordinal, target }: ResolvedLink) {
-  const survivor = await transaction.row<{ id: string }>(sql`
-    SELECT s.id FROM memory m CROSS JOIN memory s
+  const survivor = await transaction.row<{ id: string; storedAt: number }>(sql`
+    SELECT s.id, s.stored_at AS "storedAt" FROM memory m CROSS JOIN memory s
     WHERE m.namespace = ${namespace} AND m.ordinal = ${ordinal} AND s.namespace = ${namespace} AND s.ordinal = ${target}
       AND m.session_id IS NOT NULL AND s.session_id IS NOT NULL AND m.evicted_at IS NOT DISTINCT FROM s.evicted_at
       AND m.merged_into IS NULL AND s.merged_into IS NULL AND m.id <> s.id
       AND NOT EXISTS (SELECT 1 FROM memory t WHERE t.namespace = ${namespace} AND t.merged_into = m.id)`);
   if (!survivor) return [];
+  // A duplicate that arrived before its survivor was a memory of its own until then.
+  await rememberFields(transaction, namespace, [ordinal], survivor.storedAt, { isRegrouping: true });
   return transaction.rows<Merged>(sql`
     UPDATE memory SET merged_into = ${survivor.id} WHERE namespace = ${namespace} AND ordinal = ${ordinal}
     RETURNING ordinal, evicted_at AS "evictedAt", ${TIER_MEMBER}`);

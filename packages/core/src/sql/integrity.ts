@@ -95,6 +95,12 @@ export const INTEGRITY: { readonly maxProblems: number; readonly statements: rea
    WHERE m.attachment_bytes IS DISTINCT FROM a.bytes`,
     `SELECT DISTINCT 'memory ' || h.ordinal || ' has a history but no row' FROM memory_history h
    LEFT JOIN memory m USING (namespace, ordinal) WHERE m.ordinal IS NULL`,
+    `SELECT DISTINCT 'memory ' || h.ordinal || ' has earlier fields but no row' FROM field_history h
+   LEFT JOIN memory m USING (namespace, ordinal) WHERE m.ordinal IS NULL`,
+    `SELECT DISTINCT 'memory ' || h.ordinal || ' was merged into or superseded a missing memory' FROM field_history h
+   LEFT JOIN memory o ON o.namespace = h.namespace AND o.id = h.merged_into
+   LEFT JOIN memory s ON s.namespace = h.namespace AND s.id = h.supersedes
+   WHERE h.merged_into IS NOT NULL AND o.ordinal IS NULL OR h.supersedes IS NOT NULL AND s.ordinal IS NULL`,
     `SELECT 'memory ' || a.ordinal || ' has an access count but no row' FROM memory_access a
    LEFT JOIN memory m USING (namespace, ordinal) WHERE m.ordinal IS NULL`,
     `SELECT 'run ' || c.run || ' has changes but no row' FROM consolidation_change c

@@ -1,7 +1,7 @@
 import type { Tier, TierCounts } from '@memoryd/contract';
 import type { MemoryFilter, OwnerFilter } from '@memoryd/search';
 import { isOpen } from '@memoryd/search';
-import type { Page, PageRequest, Position, StoredMemory, TranscriptFilter } from '../ports/storage-memories.ts';
+import type { Page, PageRequest, Position, StoredMemory, TranscriptOptions } from '../ports/storage-memories.ts';
 import { type Moment, toMoment } from '../validity.ts';
 import {
   ATTACHMENT,
@@ -16,6 +16,7 @@ import {
   unlessOfUsers,
   WITH_ACCESS,
 } from './filters.ts';
+import { fromMemory } from './known.ts';
 import { type MemoryRow, takeMemories, textBytes, toMemory } from './memory-row.ts';
 import { count, type Queries } from './queries.ts';
 import { join, raw, type Sql, sql } from './sql.ts';
@@ -61,7 +62,7 @@ export async function growth(
 ): Promise<TierCounts[]> {
   const columns = moments.map((at, i) => sql`count(*) FILTER (WHERE m.created_at <= ${at}) AS ${raw(`"${i}"`)}`);
   const rows = await queries.rows<{ tier: Tier } & Record<number, number>>(sql`
-    SELECT m.tier, ${join(columns, ', ')} FROM memory m
+    SELECT m.tier, ${join(columns, ', ')} FROM ${fromMemory(queries.dialect, toMoment({ filter, now }))}
     WHERE ${liveAndPassing(queries.dialect, namespace, filter, now)} GROUP BY m.tier`);
   return moments.map((_, i) => {
     const counts = noCounts();
@@ -78,25 +79,23 @@ export async function session(
   page: PageRequest<Position>,
   now: number,
   of: OwnerFilter = {},
-  { attachments = false, ...selected }: TranscriptFilter & { attachments?: boolean } = {},
+  { attachments = false, ...selected }: TranscriptOptions = {},
 ): Promise<Page<StoredMemory, Position>> {
   // Includes evicted memories until they are deleted: eviction removes a memory from recall, not from transcripts.
-  const filter = { ...of, sessionId, ...selected };
-  const conditions = [
-    matching(queries.dialect, namespace, filter),
-    notExpired(now),
-    isValid(queries.dialect, filter, now),
-  ];
-  const inTranscript = join(conditions, ' AND ');
-  const total = await count(queries, sql`memory m WHERE ${inTranscript}`);
+  const filter = { ...of, ...selected, sessionId };
   const moment = toMoment({ filter, now });
+  const { dialect } = queries;
+  const conditions = [matching(dialect, namespace, filter, moment), notExpired(now), isValid(dialect, filter, now)];
+  const inTranscript = join(conditions, ' AND ');
+  const total = await count(queries, sql`${fromMemory(dialect, moment)} WHERE ${inTranscript}`);
   const rows = await readPage(queries, inTranscript, page, { of, moment, direction: 'oldest first', attachments });
   return takeMemories(rows, page, total, { getPlace: toPosition, getBytes: textBytes });
 }
 
 async function countPassing(queries: Queries, namespace: string, filter: MemoryFilter, now: number): Promise<number> {
   if (isOpen(filter)) return countLive(queries, namespace, now);
-  return count(queries, sql`memory m WHERE ${liveAndPassing(queries.dialect, namespace, filter, now)}`);
+  const memories = fromMemory(queries.dialect, toMoment({ filter, now }));
+  return count(queries, sql`${memories} WHERE ${liveAndPassing(queries.dialect, namespace, filter, now)}`);
 }
 
 function toPosition({ createdAt, ordinal }: StoredMemory): Position {
@@ -122,6 +121,7 @@ function readPage(
   { limit, maxBytes, after }: PageRequest<Position>,
   { of, moment, direction, attachments = false }: Reading,
 ): Promise<MemoryRow[]> {
+  const memories = fromMemory(dialect, moment);
   const order = raw(direction === 'oldest first' ? 'ASC' : 'DESC');
   const beyond = raw(direction === 'oldest first' ? '>' : '<');
   const createdAt = unlessOfUsers(dialect, of, 'created_at');
@@ -131,13 +131,13 @@ function readPage(
   const bytes = raw(`octet_length(m.content)${attachments ? ' + m.attachment_bytes' : ''}`);
   return rows<MemoryRow>(sql`
     WITH page AS MATERIALIZED (
-        SELECT m.namespace, m.ordinal, m.created_at, ${bytes} AS bytes FROM memory m
+        SELECT m.namespace, m.ordinal, m.created_at, ${bytes} AS bytes FROM ${memories}
         WHERE ${condition} ${place}
         ORDER BY ${createdAt} ${order}, m.ordinal ${order} LIMIT ${limit + 1}),
       sized AS (
         SELECT *, sum(bytes) OVER (ORDER BY created_at ${order}, ordinal ${order} ${BEFORE_THE_LAST}) AS before FROM page)
-    SELECT ${memoryColumns(dialect, getSupersededBy(dialect, moment))}${attachments ? sql`, ${ATTACHMENT}` : raw('')}
-    FROM sized CROSS JOIN memory m ${WITH_ACCESS}
+    SELECT ${memoryColumns(dialect, getSupersededBy(dialect, moment), moment)}${attachments ? sql`, ${ATTACHMENT}` : raw('')}
+    FROM sized CROSS JOIN ${memories} ${WITH_ACCESS}
     WHERE m.namespace = sized.namespace AND m.ordinal = sized.ordinal AND coalesce(sized.before, 0) <= ${maxBytes}
     ORDER BY m.created_at ${order}, m.ordinal ${order}`);
 }

@@ -3,6 +3,7 @@ import type { RecalledMemory } from '@memoryd/search';
 import type { MemoryText, Page, PageRequest, StoredMemory } from '../ports/storage-memories.ts';
 import type { Moment } from '../validity.ts';
 import { asText, fromJson } from './corruption.ts';
+import { getEarlierRevision } from './known.ts';
 import type { Dialect } from './queries.ts';
 import { type Sql, sql } from './sql.ts';
 import { getSupersededBy } from './validity.ts';
@@ -31,6 +32,8 @@ export interface MemoryRow {
   tags: string;
   metadata: string;
   content: string;
+  /** The revision of the text if it is not the present one; else null. */
+  earlier_revision: number | null;
   /** Selected only by queries that read attachments. */
   attachment?: string | null;
   access_count: number;
@@ -58,12 +61,17 @@ type ResultRow = Pick<
   | 'valid_from'
   | 'valid_to'
   | 'superseded_by'
->;
+  | 'earlier_revision'
+> & {
+  /** Ordinal of the memory that it was found by, if it was merged into that memory. */
+  survivor?: number | null;
+};
 
 /** Returns the columns of `ResultRow` in `memory m`. */
 export function resultColumns(dialect: Dialect, moment: Moment): Sql {
   return sql`m.ordinal, m.id, m.content, m.tags, m.session_id, m.user_id, m.agent_id, m.external_id, m.source, m.tier, m.importance,
-    m.metadata, m.created_at, m.updated_at, m.valid_from, m.valid_to, ${getSupersededBy(dialect, moment)} AS superseded_by`;
+    m.metadata, m.created_at, m.updated_at, m.valid_from, m.valid_to, ${getSupersededBy(dialect, moment)} AS superseded_by,
+    ${getEarlierRevision(moment)} AS earlier_revision`;
 }
 
 function toRecalledMemory(row: ResultRow): RecalledMemory {
@@ -85,6 +93,8 @@ function toRecalledMemory(row: ResultRow): RecalledMemory {
     validFrom: row.valid_from,
     validTo: row.valid_to,
     supersededBy: row.superseded_by,
+    earlierRevision: row.earlier_revision,
+    ...(row.survivor != null && { survivor: row.survivor }),
   };
 }
 
@@ -111,6 +121,7 @@ export function toMemory(row: MemoryRow): StoredMemory {
     validTo: row.valid_to,
     supersedes: row.supersedes,
     supersededBy: row.superseded_by,
+    earlierRevision: row.earlier_revision,
     mergedInto: row.merged_into,
     accessCount: row.access_count,
     accessedAt: row.accessed_at,

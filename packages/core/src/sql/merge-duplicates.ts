@@ -3,6 +3,7 @@ import { canonicalText } from '@memoryd/search';
 import type { ChangeDetails, RunRef, StepResult } from '../ports/storage-consolidation.ts';
 import { fromJson } from './corruption.ts';
 import { recordAccess } from './counters.ts';
+import { rememberFields } from './field-history.ts';
 import { areDuplicates, MERGEABLE } from './filters.ts';
 import { countLeaving, TIER_MEMBER, type TierMember } from './list-counters.ts';
 import { addAttributes } from './memory-rows.ts';
@@ -17,7 +18,12 @@ const MAX_MERGED_AT_ONCE = 50;
  * Merges queued memories and their exact duplicates into the oldest of each group. Stops after about `limit` or
  * MAX_MERGED_AT_ONCE merges, whichever is less. See `Storage.mergeDuplicates`.
  */
-export async function mergeDuplicates(transaction: Transaction, run: RunRef, limit: number): Promise<StepResult> {
+export async function mergeDuplicates(
+  transaction: Transaction,
+  run: RunRef,
+  now: number,
+  limit: number,
+): Promise<StepResult> {
   await assertRunning(transaction, run);
   const { namespace } = run;
   const maxMerges = Math.min(limit, MAX_MERGED_AT_ONCE);
@@ -26,7 +32,7 @@ export async function mergeDuplicates(transaction: Transaction, run: RunRef, lim
     if (count >= maxMerges) break;
     const duplicates = await readDuplicates(transaction, namespace, ordinal);
     let merged = 0;
-    for (const group of mergeableGroups(duplicates)) merged += await merge(transaction, run, group);
+    for (const group of mergeableGroups(duplicates)) merged += await merge(transaction, run, group, now);
     count += merged;
     // If the batch was full, more duplicates may exist, so the memory stays queued.
     if (duplicates.length < DUPLICATES_AT_ONCE || merged === 0) await drop(transaction, namespace, [ordinal]);
@@ -61,7 +67,7 @@ async function drop(transaction: Transaction, namespace: string, ordinals: reado
 function readDuplicates(transaction: Transaction, namespace: string, ordinal: number): Promise<Duplicate[]> {
   const { dialect } = transaction;
   return transaction.rows<Duplicate>(sql`
-    SELECT m.ordinal, m.id, m.content, m.version, m.importance, m.tags, a.count, a.last_at AS "lastAt"
+    SELECT m.ordinal, m.id, m.content, m.version, m.importance, m.tags, m.stored_at AS "storedAt", a.count, a.last_at AS "lastAt"
     FROM (SELECT 1 AS one) AS once ${joinQueued(dialect, namespace, sql`${ordinal}`)} ${joinDuplicates(dialect)}
     LEFT JOIN memory_access a ON a.namespace = m.namespace AND a.ordinal = m.ordinal
     ORDER BY m.created_at, m.ordinal LIMIT ${DUPLICATES_AT_ONCE}`);
@@ -72,12 +78,21 @@ function joinQueued({ joinMemory }: Dialect, namespace: string, ordinal: Sql): S
   return joinMemory('c', { namespace: sql`${namespace}`, ordinal });
 }
 
-async function merge(transaction: Transaction, run: RunRef, [survivor, ...others]: Duplicate[]): Promise<number> {
+async function merge(
+  transaction: Transaction,
+  run: RunRef,
+  [survivor, ...others]: Duplicate[],
+  now: number,
+): Promise<number> {
   if (!survivor || others.length === 0) return 0;
   const { namespace } = run;
   const ordinals = others.map(({ ordinal }) => ordinal);
+  // A duplicate that arrived before its survivor was a memory of its own until then, even if the clock was set back.
+  const at = Math.max(now, survivor.storedAt);
+  await rememberFields(transaction, namespace, [survivor.ordinal], at);
+  await rememberFields(transaction, namespace, ordinals, at, { isRegrouping: true });
   await updateSurvivor(transaction, run, survivor, others);
-  await moveDuplicates(transaction, run, survivor, others);
+  await moveDuplicates(transaction, run, survivor, others, at);
   await transaction.recall.remove(namespace, ordinals);
   await replaceSources(transaction, namespace, survivor.ordinal, ordinals);
   const merged = await transaction.rows<TierMember>(sql`
@@ -117,6 +132,7 @@ async function moveDuplicates(
   run: RunRef,
   survivor: Duplicate,
   others: readonly Duplicate[],
+  at: number,
 ): Promise<void> {
   const { isIn } = transaction.dialect;
   const ordinals = new Map(others.map(({ id, ordinal }) => [id, ordinal]));
@@ -125,6 +141,13 @@ async function moveDuplicates(
     sql`SELECT ordinal, merged_into AS duplicate FROM memory WHERE ${these}`,
   );
   if (moved.length === 0) return;
+  await rememberFields(
+    transaction,
+    run.namespace,
+    moved.map(({ ordinal }) => ordinal),
+    at,
+    { isRegrouping: true },
+  );
   await transaction.run(sql`UPDATE memory SET merged_into = ${survivor.id} WHERE ${these}`);
   await recordChanges(
     transaction,
@@ -171,6 +194,7 @@ interface Duplicate {
   version: number;
   importance: number;
   tags: string;
+  storedAt: number;
   /** Access count and time of the last access; null if the memory was never accessed. */
   count: number | null;
   lastAt: number | null;

@@ -121,6 +121,16 @@ export interface Dialect {
    * @param index the SQLite index of the key columns; omitted if they are the primary key
    */
   joinMemory(name: string, key: Readonly<Record<string, Sql>>, index?: string): Sql;
+  /**
+   * Returns a join of a query under an alias, looked up by key for each preceding row. See `joinMemory`.
+   *
+   * @param select returns the query for the rows of `memory k` that meet a condition
+   */
+  joinSelected(name: string, key: Readonly<Record<string, Sql>>, select: (condition: Sql) => Sql): Sql;
+  /** The columns of `memory` that follow from other columns, in a query of `selectKnown`. */
+  readonly knownColumns: readonly Sql[];
+  /** The columns of the primary key of `succession`. */
+  linkKey: Sql;
   /** Returns a hint to append to a table name, so that SQLite, which has no table statistics, uses this index. */
   indexedBy(index: string): Sql;
   /**
@@ -143,6 +153,8 @@ export interface Dialect {
   /** Subquery for the tags of `memory m`, as the column `value`. Tags compare by code point. */
   readonly tags: Sql;
   /** Returns a condition: `memory m` has one of the tags. */
+  /** Returns a condition on `memory m`: a field of the metadata is a scalar with this text. See `getAttributes`. */
+  hasMetadata(field: string, value: string): Sql;
   hasTag(tags: readonly string[]): Sql;
   /** Returns a field of a JSON column, as text. */
   jsonField(column: Sql, field: string): Sql;

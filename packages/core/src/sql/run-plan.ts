@@ -14,7 +14,7 @@ import {
 } from './partial-plans.ts';
 import { count, type Dialect, type Queries } from './queries.ts';
 import { raw, type Sql, sql } from './sql.ts';
-import { isNotReplaced } from './validity.ts';
+import { IS_LINKED, isNotReplaced } from './validity.ts';
 
 /** See `Storage.planPromotion`. */
 export function planPromotion(
@@ -162,6 +162,6 @@ function getEvictionRank(dialect: Dialect, now: number): Sql {
   return sql`CASE WHEN m.valid_to <= ${now} OR NOT ${isNotReplaced(dialect, { at: now, now })} THEN 0
     WHEN EXISTS (
       SELECT 1 FROM succession l ${dialect.joinMemory('o', { namespace: raw('l.namespace'), ordinal: raw('l.ordinal') })}
-      WHERE l.namespace = m.namespace AND l.successor = m.ordinal AND o.merged_into IS NULL AND o.evicted_at IS NULL)
+      WHERE l.namespace = m.namespace AND l.successor = m.ordinal AND ${raw(IS_LINKED)} AND o.merged_into IS NULL AND o.evicted_at IS NULL)
     THEN 2 ELSE 1 END`;
 }

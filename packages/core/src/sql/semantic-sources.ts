@@ -135,7 +135,7 @@ export async function removeSources(
   return ended;
 }
 
-/** Deletes the earlier texts that consolidation wrote for semantic memories. */
+/** Deletes the earlier texts and fields that consolidation wrote for semantic memories. */
 async function deleteDistilledTexts(
   transaction: Transaction,
   namespace: string,
@@ -148,6 +148,10 @@ async function deleteDistilledTexts(
       AND revision <= (
         SELECT m.distilled_revision FROM memory m
         WHERE m.namespace = memory_history.namespace AND m.ordinal = memory_history.ordinal)`);
+  // Fields that consolidation set follow from the sources, too.
+  await transaction.run(
+    sql`DELETE FROM field_history WHERE ${isMemory('ordinal', namespace, semantics)} AND version = 1`,
+  );
   await transaction.run(sql`DELETE FROM former_source WHERE ${isMemory('semantic', namespace, semantics)}`);
 }
 

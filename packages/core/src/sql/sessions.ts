@@ -1,7 +1,9 @@
 import type { MemoryFilter, OwnerFilter } from '@memoryd/search';
 import { isLimited } from '@memoryd/search';
 import type { Page, PageRequest, SessionPlace, SessionSummaryRow } from '../ports/storage-memories.ts';
+import { toMoment } from '../validity.ts';
 import { IN_TIER, isOfOwners, isOfUsers, liveAndPassing, notExpired } from './filters.ts';
+import { fromMemory } from './known.ts';
 import { getTime } from './list-counters.ts';
 import { count, type Dialect, type Queries } from './queries.ts';
 import { raw, type Sql, sql } from './sql.ts';
@@ -50,7 +52,7 @@ async function countMatching(
   const listed = await queries.rows<{ sessions: number } & (SessionSummaryRow | { sessionId: null })>(sql`
     WITH session AS MATERIALIZED (
         SELECT m.session_id, m.user_id, count(*) AS total, min(m.created_at) AS first_at, max(m.created_at) AS last_at
-        FROM memory m WHERE ${passing} AND ${dialect.unindexed(raw('m.session_id'))} IS NOT NULL
+        FROM ${fromMemory(dialect, toMoment({ filter, now }))} WHERE ${passing} AND ${dialect.unindexed(raw('m.session_id'))} IS NOT NULL
         GROUP BY ${dialect.unindexed(raw('m.session_id'))}, m.user_id),
       page AS (
         SELECT * FROM session WHERE ${isAfter(after)} ORDER BY session_id, user_id LIMIT ${limit + 1})

@@ -121,7 +121,7 @@ export function sqlStorage(runner: SqlRunner) {
 
     beginRun: (namespace, begin) => writeIn(namespace, 'beginRun', [namespace, begin]),
     promote: (run, ...args) => writeIn(run.namespace, 'promote', [run, ...args]),
-    mergeDuplicates: (run, limit) => writeIn(run.namespace, 'mergeDuplicates', [run, limit]),
+    mergeDuplicates: (run, now, limit) => writeIn(run.namespace, 'mergeDuplicates', [run, now, limit]),
     readGroup: (request) => read('readGroup', request),
     distil: (run, memory) => writeIn(run.namespace, 'distil', [run, memory]),
     refresh: (run, memory) => writeIn(run.namespace, 'refresh', [run, memory]),

@@ -69,9 +69,9 @@ async function storeNew(
   }
   const added = accepted.map(([, memory]) => memory);
   const ordinals = await insertMemories(transaction, added, 'working');
-  for (const [i, { namespace, supersedes }] of added.entries()) {
+  for (const [i, { namespace, supersedes, storedAt }] of added.entries()) {
     if (supersedes === null) continue;
-    const superseded = await addSuccessor(transaction, namespace, supersedes, ordinals[i] as number);
+    const superseded = await addSuccessor(transaction, namespace, supersedes, ordinals[i] as number, storedAt);
     await endSummaries(transaction, namespace, superseded);
   }
   for (const [i, [place]] of accepted.entries()) {

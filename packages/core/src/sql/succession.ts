@@ -1,8 +1,11 @@
 import type { Owner } from '@memoryd/search';
+import type { Moment } from '../validity.ts';
 import { queueForDistilling, queueForMerging } from './consolidation-queue.ts';
+import { getChangeTime } from './field-history.ts';
 import { IN_TIER } from './filters.ts';
 import type { Dialect, Queries, Transaction } from './queries.ts';
 import { raw, type Sql, sql } from './sql.ts';
+import { IS_LINKED, isLinked } from './validity.ts';
 
 /**
  * Links a memory to the memories that it supersedes: the memory `superseded`, the memory that this one was merged into,
@@ -15,11 +18,12 @@ export async function addSuccessor(
   namespace: string,
   superseded: string,
   successor: number,
+  at: number,
 ): Promise<number[]> {
   const named = await findText(transaction, namespace, sql`id = ${superseded}`);
   if (!named) return [];
   const ordinals = await findWithText(transaction, namespace, named, successor);
-  return addSuccession(transaction, namespace, ordinals, successor);
+  return addSuccession(transaction, namespace, ordinals, successor, at);
 }
 
 /**
@@ -30,10 +34,13 @@ export async function catchUpSuccession(transaction: Transaction, namespace: str
   const named = await findText(transaction, namespace, sql`ordinal = ${ordinal}`);
   if (!named) return;
   const same = await findWithText(transaction, namespace, named, Number.MAX_SAFE_INTEGER);
-  const successors = await transaction.rows<{ successor: number }>(sql`
-    SELECT DISTINCT successor FROM succession
-    WHERE ${transaction.dialect.isMemory('ordinal', namespace, same)} AND successor > ${ordinal}`);
-  for (const { successor } of successors) await addSuccession(transaction, namespace, [ordinal], successor);
+  const successors = await transaction.rows<{ successor: number; linkedAt: number }>(sql`
+    SELECT successor, min(linked_at) AS "linkedAt" FROM succession l
+    WHERE ${transaction.dialect.isMemory('ordinal', namespace, same)} AND successor > ${ordinal} AND ${raw(IS_LINKED)}
+    GROUP BY successor`);
+  for (const { successor, linkedAt } of successors) {
+    await addSuccession(transaction, namespace, [ordinal], successor, linkedAt);
+  }
 }
 
 function findText(queries: Queries, namespace: string, condition: Sql): Promise<Superseded | undefined> {
@@ -73,19 +80,25 @@ async function findWithText(
 
 /**
  * Links memories to one that supersedes them, except where a link would close a circle or a summary would end its own
- * sources, and so itself. Returns the ordinals of the memories that were not linked before.
+ * sources, and so itself. The time of a link is never before the last change of the successor; see `getChangeTime`.
+ * Returns the ordinals of the memories that were not linked before.
  */
 export async function addSuccession(
   transaction: Transaction,
   namespace: string,
   ordinals: readonly number[],
   successor: number,
+  at: number,
 ): Promise<number[]> {
   const linked = await transaction.rows<{ ordinal: number }>(sql`
-    INSERT INTO succession (namespace, ordinal, successor)
-    SELECT ${namespace}, named.ordinal, CAST(${successor} AS bigint)
-    FROM ${transaction.dialect.ordinals('named', ordinals)} WHERE named.ordinal NOT IN ${getUnreplaceable(namespace, successor)}
-    ON CONFLICT DO NOTHING RETURNING ordinal`);
+    INSERT INTO succession (namespace, ordinal, successor, linked_at)
+    SELECT s.namespace, named.ordinal, s.ordinal, ${getChangeTime(transaction, 's', at)}
+    FROM ${transaction.dialect.ordinals('named', ordinals)} CROSS JOIN memory s
+    WHERE s.namespace = ${namespace} AND s.ordinal = ${successor}
+      AND named.ordinal NOT IN ${getUnreplaceable(namespace, successor)} AND NOT EXISTS (
+        SELECT 1 FROM succession l WHERE l.namespace = s.namespace AND l.ordinal = named.ordinal
+          AND l.successor = s.ordinal AND ${raw(IS_LINKED)})
+    ${onSameLink(transaction.dialect)} RETURNING ordinal`);
   return linked.map(({ ordinal }) => ordinal);
 }
 
@@ -112,15 +125,33 @@ function getUnreplaceable(namespace: string, ordinal: number): Sql {
       UNION SELECT source FROM memory_source WHERE namespace = ${namespace} AND semantic = ${ordinal}
       UNION
       SELECT l.successor FROM later CROSS JOIN succession l
-      WHERE l.namespace = ${namespace} AND l.ordinal = later.ordinal)
+      WHERE l.namespace = ${namespace} AND l.ordinal = later.ordinal AND ${raw(IS_LINKED)})
     SELECT ordinal FROM later)`;
 }
 
-/** Removes the links of a memory to the memories that it supersedes. */
-export async function removeSuccessor(transaction: Transaction, namespace: string, successor: number): Promise<void> {
+/**
+ * Ends the links of a memory to the memories that it supersedes, after `rememberFields` for the memory. The links stay for
+ * reads of what was known before.
+ */
+export async function removeSuccessor(
+  transaction: Transaction,
+  namespace: string,
+  successor: number,
+  at: number,
+): Promise<void> {
   const freed = await transaction.rows<{ ordinal: number }>(sql`
-    DELETE FROM succession WHERE namespace = ${namespace} AND successor = ${successor} RETURNING ordinal`);
-  // A memory that is no longer superseded can be a source again, and can be merged.
+    UPDATE succession AS l SET unlinked_at = (
+      SELECT ${getChangeTime(transaction, 's', at)} FROM memory s WHERE s.namespace = ${namespace} AND s.ordinal = ${successor})
+    WHERE namespace = ${namespace} AND successor = ${successor} AND ${raw(IS_LINKED)} RETURNING ordinal`);
+  await queueFreed(transaction, namespace, freed);
+}
+
+// A memory that is no longer superseded can be a source again, and can be merged.
+async function queueFreed(
+  transaction: Transaction,
+  namespace: string,
+  freed: readonly { ordinal: number }[],
+): Promise<void> {
   const ordinals = freed.map(({ ordinal }) => ordinal);
   await queueForDistilling(transaction, namespace, ordinals);
   await queueForMerging(transaction, namespace, ordinals);
@@ -142,19 +173,37 @@ export async function leaveSuccession(
 }
 
 async function leave(transaction: Transaction, namespace: string, ordinal: number): Promise<void> {
+  const { least, greatest } = transaction.dialect;
+  // A link through the memory was known while both of its parts were.
+  const begin = sql`${greatest}(before.linked_at, after.linked_at)`;
+  const end = sql`${least}(coalesce(before.unlinked_at, ${NEVER}), coalesce(after.unlinked_at, ${NEVER}))`;
   await transaction.run(sql`
-    INSERT INTO succession (namespace, ordinal, successor)
-    SELECT before.namespace, before.ordinal, after.successor FROM succession before CROSS JOIN succession after
-    WHERE before.namespace = ${namespace} AND before.successor = ${ordinal} AND after.namespace = ${namespace}
-      AND after.ordinal = ${ordinal} AND before.ordinal <> after.successor
-    ON CONFLICT DO NOTHING`);
+    INSERT INTO succession (namespace, ordinal, successor, linked_at, unlinked_at)
+    SELECT namespace, ordinal, successor, linked_at, nullif(max(unlinked_at), ${NEVER}) FROM (
+      SELECT before.namespace, before.ordinal, after.successor, ${begin} AS linked_at, ${end} AS unlinked_at
+      FROM succession before CROSS JOIN succession after
+      WHERE before.namespace = ${namespace} AND before.successor = ${ordinal} AND after.namespace = ${namespace}
+        AND after.ordinal = ${ordinal} AND before.ordinal <> after.successor AND ${begin} < ${end}) AS through
+    GROUP BY namespace, ordinal, successor, linked_at
+    ${onSameLink(transaction.dialect)}`);
   await transaction.run(sql`DELETE FROM succession WHERE namespace = ${namespace} AND ordinal = ${ordinal}`);
-  await removeSuccessor(transaction, namespace, ordinal);
+  const freed = await transaction.rows<{ ordinal: number }>(sql`
+    DELETE FROM succession WHERE namespace = ${namespace} AND successor = ${ordinal} RETURNING ordinal`);
+  await queueFreed(transaction, namespace, freed);
+}
+
+/** A time after all others. */
+const NEVER = sql`CAST(${Number.MAX_SAFE_INTEGER} AS bigint)`;
+
+/** Extends a link that has the same begin as an inserted one to the later end of both. */
+function onSameLink({ greatest, linkKey }: Dialect): Sql {
+  const end = sql`${greatest}(coalesce(succession.unlinked_at, ${NEVER}), coalesce(excluded.unlinked_at, ${NEVER}))`;
+  return sql`ON CONFLICT ${linkKey} DO UPDATE SET unlinked_at = nullif(${end}, ${NEVER})`;
 }
 
 /** Returns an expression: the id of the first memory that was stored to supersede `memory m`, or null. */
-export function getFirstSuccessor(dialect: Dialect): Sql {
+export function getFirstSuccessor(dialect: Dialect, moment: Pick<Moment, 'known'>): Sql {
   return sql`(SELECT s.id FROM succession l
     ${dialect.joinMemory('s', { namespace: raw('l.namespace'), ordinal: raw('l.successor') })}
-    WHERE l.namespace = m.namespace AND l.ordinal = m.ordinal ORDER BY l.successor LIMIT 1)`;
+    WHERE l.namespace = m.namespace AND l.ordinal = m.ordinal AND ${isLinked(moment)} ORDER BY l.successor LIMIT 1)`;
 }

@@ -2,6 +2,7 @@ import type { OwnerFilter } from '@memoryd/search';
 import { textDigest } from '@memoryd/search';
 import type { MemoryText, Page, PageRequest } from '../ports/storage-memories.ts';
 import { indexAndQueue } from './consolidation-queue.ts';
+import { getChangeTime } from './field-history.ts';
 import { BEFORE_THE_LAST, isOfOwners, notExpired } from './filters.ts';
 import type { FoundMemory } from './find-memory.ts';
 import { type TextRow, takeTexts } from './memory-row.ts';
@@ -96,8 +97,8 @@ async function heldFromAfter(queries: Queries, owner: Owner, revision: number): 
 }
 
 /**
- * Stores the current text of a memory in its history before the text is replaced. The end of the text's validity is
- * never earlier than its start, even if the clock was set back.
+ * Stores the current text of a memory in its history before the text is replaced, after `rememberFields`. The end of the
+ * text's validity is never earlier than its start, even if the clock was set back.
  */
 export async function rememberText(
   transaction: Transaction,
@@ -107,7 +108,7 @@ export async function rememberText(
   const { greatest } = transaction.dialect;
   await transaction.run(sql`
     INSERT INTO memory_history (namespace, ordinal, revision, replaced_at, content)
-    SELECT namespace, ordinal, CAST(${revision} AS integer), ${greatest}(CAST(${at} AS bigint), stored_at, coalesce((
+    SELECT namespace, ordinal, CAST(${revision} AS integer), ${greatest}(${getChangeTime(transaction, 'memory', at)}, coalesce((
       SELECT h.replaced_at FROM memory_history h WHERE h.namespace = ${namespace} AND h.ordinal = ${ordinal}
       ORDER BY h.revision DESC LIMIT 1), 0)), ${content}
     FROM memory WHERE namespace = ${namespace} AND ordinal = ${ordinal}`);

@@ -5,6 +5,7 @@ import { indexAndQueue, queueForDistilling } from './consolidation-queue.ts';
 import { fromJson } from './corruption.ts';
 import { countTiers, subtractAccess } from './counters.ts';
 import { assertFence } from './database-marks.ts';
+import { rememberFields } from './field-history.ts';
 import { type FoundMemory, findByOrdinal, isInTier } from './find-memory.ts';
 import { detachDuplicate, erase } from './forget-memories.ts';
 import { addAttributes, removeAttributes } from './memory-rows.ts';
@@ -120,7 +121,7 @@ export async function undoSome(transaction: Transaction, run: RunRef, at: number
     WHERE namespace = ${namespace} AND run = ${no}
       AND seq < coalesce((SELECT undone_from FROM consolidation_run WHERE ${isRun(run)}), CAST(${Number.MAX_SAFE_INTEGER} AS bigint))
     ORDER BY seq DESC LIMIT ${batchLimit}`);
-  for (const change of changes) await undoChange(transaction, namespace, change);
+  for (const change of changes) await undoChange(transaction, namespace, change, at);
   const last = changes.at(-1);
   if (last) await transaction.run(sql`UPDATE consolidation_run SET undone_from = ${last.seq} WHERE ${isRun(run)}`);
   const more = changes.length === batchLimit;
@@ -137,12 +138,18 @@ async function endUndo(transaction: Transaction, run: RunRef, at: number): Promi
     WHERE ${isRun(run)}`);
 }
 
-function undoChange(transaction: Transaction, namespace: string, { kind, ordinal, detail }: Change): Promise<void> {
+function undoChange(
+  transaction: Transaction,
+  namespace: string,
+  { kind, ordinal, detail }: Change,
+  at: number,
+): Promise<void> {
   const undo = UNDO[kind] as Undo<ChangeKind>;
   return undo(transaction, {
     namespace,
     ordinal,
     detail: fromJson<Recorded<ChangeKind>['detail']>(detail, CHANGE_OF_MEMORY, ordinal),
+    at,
   });
 }
 
@@ -150,7 +157,10 @@ function undoChange(transaction: Transaction, namespace: string, { kind, ordinal
  * Undoes one change of an existing memory, unless a later write conflicts. Later changes of the run must be undone
  * already.
  */
-type Undo<Kind extends ChangeKind> = (transaction: Transaction, change: Recorded<Kind>) => Promise<void>;
+type Undo<Kind extends ChangeKind> = (transaction: Transaction, change: Undoable<Kind>) => Promise<void>;
+
+/** A change to undo, and the time of the undo in ms. */
+type Undoable<Kind extends ChangeKind> = Recorded<Kind> & { at: number };
 
 const UNDO: { readonly [Kind in ChangeKind]: Undo<Kind> } = {
   promoted: demote,
@@ -184,16 +194,25 @@ async function unevict(transaction: Transaction, { namespace, ordinal }: Recorde
   await indexAndQueue(transaction, namespace, ordinal);
 }
 
-async function unmerge(transaction: Transaction, { namespace, ordinal, detail }: Recorded<'merged'>): Promise<void> {
+async function unmerge(
+  transaction: Transaction,
+  { namespace, ordinal, detail, at }: Undoable<'merged'>,
+): Promise<void> {
   const duplicate = await findMergedDuplicate(transaction, namespace, ordinal, detail.into);
-  if (duplicate) await detachDuplicate(transaction, duplicate);
+  if (!duplicate) return;
+  await rememberFields(transaction, namespace, [ordinal], at, { isRegrouping: true });
+  await detachDuplicate(transaction, duplicate);
 }
 
-async function moveBack(transaction: Transaction, { namespace, ordinal, detail }: Recorded<'moved'>): Promise<void> {
+async function moveBack(
+  transaction: Transaction,
+  { namespace, ordinal, detail, at }: Undoable<'moved'>,
+): Promise<void> {
   const duplicate = await findMergedDuplicate(transaction, namespace, ordinal, detail.into);
   if (!duplicate) return;
   const former = await transaction.row<{ id: string }>(sql`
     SELECT id FROM memory WHERE namespace = ${namespace} AND ordinal = ${detail.from} AND merged_into IS NULL`);
+  await rememberFields(transaction, namespace, [ordinal], at, { isRegrouping: true });
   // Detaches the duplicate if its former survivor no longer exists as a separate memory.
   if (!former) return detachDuplicate(transaction, duplicate);
   await transaction.run(
@@ -216,12 +235,13 @@ async function findMergedDuplicate(
 // Does not restore the fields of a memory that a client has written since the undo began.
 async function restoreGained(
   transaction: Transaction,
-  { namespace, ordinal, detail }: Recorded<'gained'>,
+  { namespace, ordinal, detail, at }: Undoable<'gained'>,
 ): Promise<void> {
   await subtractAccess(transaction, namespace, ordinal, detail);
   const now = await findByOrdinal(transaction, namespace, ordinal);
   if (now?.version !== detail.version) return;
   const { tags, importance } = detail;
+  await rememberFields(transaction, namespace, [ordinal], at);
   const labels = { namespace, ordinal, metadata: {}, externalId: null };
   await removeAttributes(transaction, [
     { ...labels, tags: fromJson<string[]>(now.tags, 'the tags of memory', ordinal) },
@@ -253,7 +273,7 @@ async function undistil(
  */
 async function unrefresh(
   transaction: Transaction,
-  { namespace, ordinal, detail }: Recorded<'refreshed'>,
+  { namespace, ordinal, detail, at }: Undoable<'refreshed'>,
 ): Promise<void> {
   const target = await findByOrdinal(transaction, namespace, ordinal);
   if (target?.version !== detail.version) return;
@@ -263,6 +283,7 @@ async function unrefresh(
   }
   if (sources.length === 0) return;
   await decline(transaction, namespace, ordinal);
+  await rememberFields(transaction, namespace, [ordinal], at);
   await setSources(transaction, namespace, ordinal, sources);
   await updateSharedFields(transaction, target, await readSources(transaction, namespace, sources));
   if (target.revision === detail.revision) return;
@@ -298,13 +319,14 @@ async function restoreText(transaction: Transaction, target: FoundMemory, revisi
 /** Removes a supersede link that the run set. */
 async function uncorrect(
   transaction: Transaction,
-  { namespace, ordinal, detail }: Recorded<'corrected'>,
+  { namespace, ordinal, detail, at }: Undoable<'corrected'>,
 ): Promise<void> {
   const superseded = await findByOrdinal(transaction, namespace, ordinal);
   const superseding = await findByOrdinal(transaction, namespace, detail.by);
   if (!superseded || superseding?.supersedes !== superseded.id) return;
+  await rememberFields(transaction, namespace, [superseding.ordinal], at);
   await transaction.run(
     sql`UPDATE memory SET supersedes = NULL WHERE namespace = ${namespace} AND ordinal = ${superseding.ordinal}`,
   );
-  await removeSuccessor(transaction, namespace, superseding.ordinal);
+  await removeSuccessor(transaction, namespace, superseding.ordinal, at);
 }

@@ -3,6 +3,7 @@ import type { OverQuota, Quotas } from '../ports/storage-namespaces.ts';
 import { setEvicted } from './archive-memories.ts';
 import { indexAndQueue, queueForDistilling, queueForMerging } from './consolidation-queue.ts';
 import { countUsage } from './counters.ts';
+import { rememberFields } from './field-history.ts';
 import {
   type FieldChange,
   type FoundMemory,
@@ -68,6 +69,7 @@ export async function changeMemory(
   const newPeriod = newExpiry || newValidity;
   const over = await reserveQuota(transaction, target, { content: newText, attachment: change.attachment }, getRooms);
   if (over) return over;
+  await rememberFields(transaction, target.namespace, [target.ordinal], change.at, { isRegrouping: leavesGroup });
   const current = await makeVisible(transaction, target, plan);
   if (newText !== undefined) {
     await rememberText(transaction, target, change.at);
@@ -114,7 +116,7 @@ async function changeFields(
 ): Promise<void> {
   if (isMoved) await moveMemory(transaction, target, change);
   if (change.attachment !== undefined) await replaceAttachment(transaction, target, change.attachment);
-  if (change.supersedes !== undefined) await replaceSuperseded(transaction, target, change.supersedes);
+  if (change.supersedes !== undefined) await replaceSuperseded(transaction, target, change.supersedes, change.at);
   await replaceAttributes(transaction, change, target);
   if (newMetadata) await queueForMerging(transaction, target.namespace, [target.ordinal]);
   await writeFields(transaction, change, target);
@@ -176,13 +178,14 @@ async function replaceSuperseded(
   transaction: Transaction,
   { namespace, ordinal }: FoundMemory,
   superseded: string | null,
+  at: number,
 ): Promise<void> {
-  await removeSuccessor(transaction, namespace, ordinal);
+  await removeSuccessor(transaction, namespace, ordinal, at);
   await transaction.run(sql`
     UPDATE memory SET supersedes = ${superseded} WHERE namespace = ${namespace} AND ordinal = ${ordinal}`);
   // A memory that supersedes no other can be merged.
   if (superseded === null) return queueForMerging(transaction, namespace, [ordinal]);
-  await endSummaries(transaction, namespace, await addSuccessor(transaction, namespace, superseded, ordinal));
+  await endSummaries(transaction, namespace, await addSuccessor(transaction, namespace, superseded, ordinal, at));
 }
 
 async function writeFields(transaction: Transaction, change: FieldChange, target: FoundMemory): Promise<void> {
@@ -210,6 +213,7 @@ async function changeGroup(
   const hidden = await findHiddenDuplicates(transaction, namespace, id);
   if (hidden.length === 0) return;
   if (newPeriod) {
+    await rememberFields(transaction, namespace, hidden, change.at);
     await transaction.run(sql`
       UPDATE memory SET ${setPeriod(change)}, version = version + 1
       WHERE ${transaction.dialect.isMemory('ordinal', namespace, hidden)}`);

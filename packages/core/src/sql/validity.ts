@@ -1,4 +1,5 @@
 import type { Moment } from '../validity.ts';
+import { joinKnown } from './known.ts';
 import type { Dialect } from './queries.ts';
 import { raw, type Sql, sql } from './sql.ts';
 
@@ -12,9 +13,10 @@ export function getBegin(memory: string): Sql {
  * time, until `valid_to`, by default forever, except while another memory replaces it; see `getReplacement`. The period
  * includes its begin and not its end.
  */
-export function isHolding(dialect: Dialect, { at, now }: Moment): Sql {
+export function isHolding(dialect: Dialect, moment: Moment): Sql {
+  const { at } = moment;
   return sql`${getBegin('m')} <= ${at} AND (m.valid_to IS NULL OR m.valid_to > ${at})
-    AND ${isNotReplaced(dialect, { at, now })}`;
+    AND ${isNotReplaced(dialect, moment)}`;
 }
 
 /** Returns a condition on `memory m`: no memory replaces it at a moment. */
@@ -28,18 +30,30 @@ export function isNotReplaced(dialect: Dialect, moment: Moment): Sql {
  * successors count, so that a correction of a temporary replacement replaces both. Of several successors, the first to
  * begin is returned.
  */
-export function getReplacement(dialect: Dialect, { at, now }: Moment): Sql {
+export function getReplacement(dialect: Dialect, moment: Moment): Sql {
+  const { at, now } = moment;
   const successor = sql`SELECT s.ordinal, ${getBegin('s')},
     (s.expires_at IS NULL OR s.expires_at > ${now}) AND (s.valid_to IS NULL OR s.valid_to > ${at})`;
-  const joined = dialect.joinMemory('s', { namespace: raw('l.namespace'), ordinal: raw('l.successor') });
+  const key = { namespace: raw('l.namespace'), ordinal: raw('l.successor') };
+  const joined = joinKnown(dialect, moment, 's', key);
+  const linked = isLinked(moment);
   return sql`(
     WITH RECURSIVE successor (ordinal, begins_at, counts) AS (
       ${successor} FROM succession l ${joined}
-      WHERE l.namespace = m.namespace AND l.ordinal = m.ordinal AND ${getBegin('s')} <= ${at}
+      WHERE l.namespace = m.namespace AND l.ordinal = m.ordinal AND ${linked} AND ${getBegin('s')} <= ${at}
       UNION
       ${successor} FROM successor c CROSS JOIN succession l ${joined}
-      WHERE NOT c.counts AND l.namespace = m.namespace AND l.ordinal = c.ordinal AND ${getBegin('s')} <= ${at})
+      WHERE NOT c.counts AND l.namespace = m.namespace AND l.ordinal = c.ordinal AND ${linked} AND ${getBegin('s')} <= ${at})
     SELECT c.ordinal FROM successor c WHERE c.counts ORDER BY c.begins_at, c.ordinal LIMIT 1)`;
+}
+
+/** Condition on `succession l`: the link exists. */
+export const IS_LINKED = 'l.unlinked_at IS NULL';
+
+/** Returns a condition on `succession l`: the link was known at a moment. */
+export function isLinked({ known }: Pick<Moment, 'known'>): Sql {
+  if (known === undefined) return raw(IS_LINKED);
+  return sql`l.linked_at <= ${known} AND (${raw(IS_LINKED)} OR l.unlinked_at > ${known})`;
 }
 
 /** A memory's times of validity, and those of its successors. */
@@ -56,7 +70,7 @@ export interface ValidityTimes {
 export function validityTimes(dialect: Dialect): Sql {
   const successors = sql`succession l
     ${dialect.joinMemory('s', { namespace: raw('l.namespace'), ordinal: raw('l.successor') })}
-    WHERE l.namespace = m.namespace AND l.ordinal = m.ordinal`;
+    WHERE l.namespace = m.namespace AND l.ordinal = m.ordinal AND ${raw(IS_LINKED)}`;
   return sql`m.valid_from AS "beginsAt", m.valid_to AS "validTo",
     (SELECT min(${getBegin('s')}) FROM ${successors} AND s.expires_at IS NULL AND s.valid_to IS NULL) AS "replacedAt",
     EXISTS (SELECT 1 FROM ${successors} AND (s.expires_at IS NOT NULL OR s.valid_to IS NOT NULL))

@@ -34,7 +34,7 @@ describe('readContents', () => {
         queries,
         'default',
         ordinals.map(({ ordinal }) => ordinal),
-        { at: NOW, now: NOW },
+        { now: NOW },
         1e6,
       ),
     );

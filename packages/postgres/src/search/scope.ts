@@ -2,12 +2,15 @@ import {
   holders,
   IN_TIER,
   join,
+  joinKnown,
   liveAndPassing,
   meetsCondition,
   type Queries,
   raw,
   type Sql,
+  selectChanged,
   sql,
+  toMoment,
 } from '@memoryd/core';
 import { isOpen, type MemoryFilter, type SearchRequest, splitFilter } from '@memoryd/search';
 import { memoriesBy, POSTGRES } from '../dialect.ts';
@@ -57,8 +60,9 @@ export type ScopeRequest = Pick<SearchRequest, 'namespace' | 'filter' | 'now'>;
 
 /** Converts the namespace and filter of a query to a scope, and reads the statistics of the scope. */
 export async function getScope(queries: Queries, { namespace, filter, now }: ScopeRequest): Promise<Scope> {
-  const passing = liveAndPassing(POSTGRES, namespace, filter, now);
-  const few = isOpen(filter) ? raw('NULL::bigint[]') : sql`ARRAY(${selectMatching(namespace, filter, now)})`;
+  const changes = await readChanges(queries, namespace, filter, now);
+  const passing = getPassing(namespace, filter, now, changes);
+  const few = isOpen(filter) ? raw('NULL::bigint[]') : sql`ARRAY(${selectMatching(namespace, filter, now, changes)})`;
   const found = (await queries.row<ScopeRow>(sql`
     SELECT
       (SELECT coalesce(sum(count), 0)::bigint FROM tier_count WHERE namespace = ${namespace} AND user_id = '') AS size,
@@ -80,6 +84,48 @@ export async function getScope(queries: Queries, { namespace, filter, now }: Sco
   };
 }
 
+/** The memories that have changed since the time `known`. */
+interface Changes {
+  known: number;
+  /** Ordinals of the memories whose present fields do not tell whether they are in scope. */
+  changed: number[];
+  /** Ordinals of those that are in scope, and of the memories that they were merged into. */
+  passing: number[];
+}
+
+/** Reads the changes since the time at which the memories of a search were known; undefined for the present. */
+async function readChanges(
+  queries: Queries,
+  namespace: string,
+  filter: MemoryFilter,
+  now: number,
+): Promise<Changes | undefined> {
+  const { known } = toMoment({ filter, now });
+  if (known === undefined) return undefined;
+  const found = await queries.row<Pick<Changes, 'changed' | 'passing'>>(sql`
+    WITH changed AS MATERIALIZED (${selectChanged(namespace, filter, known)}),
+      passing AS (
+        SELECT m.ordinal FROM changed
+        ${joinKnown(POSTGRES, { known }, 'm', { namespace: sql`${namespace}`, ordinal: raw('changed.ordinal') })}
+        WHERE ${liveAndPassing(POSTGRES, namespace, filter, now)}),
+      survivor AS (
+        SELECT s.ordinal FROM passing
+        CROSS JOIN ${memoriesBy('d', sql`namespace = ${namespace} AND ordinal = passing.ordinal`)}
+        CROSS JOIN ${memoriesBy('s', sql`namespace = ${namespace} AND id = d.merged_into`)})
+    SELECT ARRAY(SELECT ordinal FROM changed) AS changed,
+      ARRAY(SELECT ordinal FROM passing UNION SELECT ordinal FROM survivor) AS passing`);
+  return { known, changed: found?.changed ?? [], passing: found?.passing ?? [] };
+}
+
+/** Returns a condition on `memory m`: the memory is in scope. */
+function getPassing(namespace: string, filter: MemoryFilter, now: number, changes: Changes | undefined): Sql {
+  if (!changes) return liveAndPassing(POSTGRES, namespace, filter, now);
+  const { known: _, ...present } = filter;
+  const passing = liveAndPassing(POSTGRES, namespace, present, now);
+  return sql`(${passing} AND m.stored_at <= ${changes.known} AND m.ordinal <> ALL(${changes.changed}::bigint[])
+    OR m.namespace = ${namespace} AND ${raw(IN_TIER)} AND m.ordinal = ANY(${changes.passing}::bigint[]))`;
+}
+
 function getMaxFew({ userIds, condition }: MemoryFilter): number {
   return userIds || condition ? MAX_FEW_OF_CONDITION : MAX_FEW;
 }
@@ -88,10 +134,10 @@ function getMaxFew({ userIds, condition }: MemoryFilter): number {
  * SQL: ordinals of memories that match a filter, at most one more than the maximum. The additional ordinal shows that
  * too many memories match. Uses the attribute index for tags, metadata and the external id.
  */
-function selectMatching(namespace: string, filter: MemoryFilter, now: number): Sql {
+function selectMatching(namespace: string, filter: MemoryFilter, now: number, changes: Changes | undefined): Sql {
   const { required, others } = splitFilter(filter);
   const { condition, ...rest } = others;
-  const passing = liveAndPassing(POSTGRES, namespace, rest, now);
+  const passing = getPassing(namespace, rest, now, changes && { ...changes, passing: [] });
   const meets = condition ? sql`AND ${meetsCondition(POSTGRES, condition, (name) => raw(`m.${name}`))}` : raw('');
   const memories =
     required.length === 0
@@ -100,7 +146,11 @@ function selectMatching(namespace: string, filter: MemoryFilter, now: number): S
           required.map((attribute) => holders(POSTGRES, namespace, attribute)),
           ' INTERSECT ',
         )}) AS holder CROSS JOIN ${memoriesBy('m', sql`namespace = ${namespace} AND ordinal = holder.ordinal`)}`;
-  return sql`SELECT m.ordinal FROM ${memories} WHERE ${passing} ${meets} LIMIT ${getMaxFew(filter) + 1}`;
+  const matching = sql`SELECT m.ordinal FROM ${memories} WHERE ${passing} ${meets} LIMIT ${getMaxFew(filter) + 1}`;
+  return changes
+    ? sql`(${matching}) UNION SELECT m.ordinal FROM memory m
+    WHERE m.namespace = ${namespace} AND ${raw(IN_TIER)} AND m.ordinal = ANY(${changes.passing}::bigint[])`
+    : matching;
 }
 
 interface ScopeRow extends Omit<SearchedModel, 'modelId'> {

@@ -1,9 +1,11 @@
 import {
   BEFORE_THE_LAST,
   DISTIL_LIMITS,
+  joinKnown,
   liveAndPassing,
-  type Moment,
   type Queries,
+  type ReadRequest,
+  raw,
   readResults,
   resultColumns,
   type Storage,
@@ -78,13 +80,14 @@ export function createSearchMethods(
     candidatesAtOnce: CANDIDATES_PER_CALL,
     search: find,
     async searchAndRank(request) {
-      const { namespace, maxBytes } = request;
+      const { namespace, maxBytes, filter, now } = request;
       // Await the vector before `find`, so that no connection is held while the model runs.
       const { ordinals, toSearchResults } = rankFound(
         await find({ ...request, vector: await request.vector }),
         request,
       );
-      return toSearchResults(await readContents(connection, namespace, ordinals, toMoment(request), maxBytes));
+      const reading = { filter, now, limit: request.ranking.limit };
+      return toSearchResults(await readContents(connection, namespace, ordinals, reading, maxBytes));
     },
     read: (...args) => readContents(connection, ...args),
     distilCandidates: (request) => distil((queries) => distilCandidates(queries, request)),
@@ -99,18 +102,33 @@ export async function readContents(
   queries: Queries,
   namespace: string,
   ordinals: readonly number[],
-  moment: Moment,
+  { filter = {}, now, limit = ordinals.length }: ReadRequest,
   maxBytes: number,
 ): Promise<{ memories: RecalledMemory[]; truncated: boolean }> {
+  const { dialect } = queries;
+  const moment = toMoment({ filter, now });
+  const isKnownEarlier = moment.known !== undefined;
+  const found = sql`unnest(${ordinals}::bigint[]) WITH ORDINALITY AS found(ordinal, place)`;
+  const asked = isKnownEarlier
+    ? sql`(
+        SELECT ordinal, place, NULL::bigint AS survivor FROM ${found}
+        UNION ALL
+        SELECT d.ordinal, found.place, found.ordinal FROM ${found}
+        CROSS JOIN ${memoriesBy('s', sql`namespace = ${namespace} AND ordinal = found.ordinal`)}
+        CROSS JOIN ${memoriesBy('d', sql`namespace = s.namespace AND merged_into = s.id`)})`
+    : sql`(SELECT ordinal, place, NULL::bigint AS survivor FROM ${found})`;
+  const join = (table: string) =>
+    joinKnown(dialect, moment, 'm', { namespace: sql`${namespace}`, ordinal: raw(`${table}.ordinal`) });
   const rows = await queries.rows<ResultRow>(sql`
     WITH asked AS (
-        SELECT m.ordinal, asked.place, octet_length(m.content) AS bytes
-        FROM unnest(${ordinals}::bigint[]) WITH ORDINALITY AS asked(ordinal, place)
-        CROSS JOIN ${memoriesBy('m', sql`namespace = ${namespace} AND ordinal = asked.ordinal`)}
-        WHERE ${liveAndPassing(queries.dialect, namespace, {}, moment.now)}),
+        SELECT m.ordinal, asked.survivor, octet_length(m.content) AS bytes,
+          row_number() OVER (ORDER BY asked.place, asked.survivor NULLS FIRST, m.created_at, m.ordinal) AS place
+        FROM ${asked} AS asked ${join('asked')}
+        WHERE ${liveAndPassing(dialect, namespace, isKnownEarlier ? filter : {}, now)}
+        ORDER BY place LIMIT ${limit}),
       sized AS (SELECT *, sum(bytes) OVER (ORDER BY place ${BEFORE_THE_LAST}) AS before FROM asked)
-    SELECT ${resultColumns(queries.dialect, moment)}
-    FROM sized CROSS JOIN ${memoriesBy('m', sql`namespace = ${namespace} AND ordinal = sized.ordinal`)}
+    SELECT ${resultColumns(dialect, moment)}, sized.survivor
+    FROM sized ${join('sized')}
     WHERE coalesce(sized.before, 0) <= ${maxBytes} ORDER BY sized.place`);
   return readResults(rows, maxBytes);
 }

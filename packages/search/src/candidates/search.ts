@@ -59,6 +59,10 @@ export interface RecalledMemory extends Owner, FilterFields {
   tags: string[];
   /** The memory that replaces this one at the moment of the request. */
   supersededBy: string | null;
+  /** The revision of the text, if the request asks for an earlier time and the memory has another text at present. */
+  earlierRevision: number | null;
+  /** The memory that it was merged into since the time of the request; absent for other memories. */
+  survivor?: number;
 }
 
 /** A result: a memory with its score from 0 to 1, and `ranked` if the request has `explain`. */
@@ -108,13 +112,13 @@ export function rankFound(
   const ranked = rankOrdinals(signals, ranking);
   const rankedAt = performance.now();
   const toSearchResult = (memory: RecalledMemory): SearchResult => {
-    const found = ranked.get(memory.ordinal) as Ranked;
+    const found = ranked.get(memory.survivor ?? memory.ordinal) as Ranked;
     return { memory, score: found.score, ...(explain && { ranked: found }) };
   };
   return {
     ordinals: [...ranked.keys()],
     toSearchResults: ({ memories, truncated }) => ({
-      results: memories.map(toSearchResult),
+      results: memories.slice(0, ranking.limit).map(toSearchResult),
       truncated,
       stagesMs: { words, vectors, fuse: fuse + rankedAt - foundAt, read: performance.now() - rankedAt },
     }),

@@ -107,6 +107,11 @@ export class IndexQuery {
     this.#input.kernel.excludeRow(row);
   }
 
+  /** Adds a row to the scope of the query. The row must be live and of the namespace and, if given, of the users. */
+  include(row: number): void {
+    this.#input.kernel.includeRow(row);
+  }
+
   /** Creates query words. Each word is a list of alternative terms. Throws RangeError for more than 128 words. */
   words(terms: readonly (readonly Digest[])[]): IndexQueryWords {
     return new IndexQueryWords(this.#input, terms);

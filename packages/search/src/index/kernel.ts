@@ -50,11 +50,13 @@ export interface Kernel {
   linkRows(before: number, after: number): void;
   beginScope(namespace: number, users: number, userCount: number, now: number): void;
   narrowToTimeAndTier(since: number, until: number, tier: number): void;
+  narrowToStored(until: number): void;
   narrowToRows(bytes: number): void;
   narrowToHolding(at: number, isReplacementAlone: number): void;
   narrowToAny(labels: number, count: number): void;
   isAllowed(row: number): number;
   excludeRow(row: number): void;
+  includeRow(row: number): void;
   countMemories(): number;
   sampleTexts(limit: number, into: number): number;
   clearWords(): void;

@@ -67,6 +67,8 @@ export interface Scope {
   /** A memory must have a label of each list. */
   labels: readonly (readonly Digest[])[];
   filter: Pick<MemoryFilter, 'tier' | 'since' | 'until' | 'at' | 'holding' | 'superseded'>;
+  /** A memory must have been stored at this time or before; undefined matches any memory. */
+  known?: number | undefined;
   /** A memory must have a byte other than 0 at the place of its row; undefined matches any memory. */
   rows?: Uint8Array | undefined;
 }
@@ -261,9 +263,9 @@ export class RecallIndex {
 
   /**
    * Begins a query. Ends the previous query. If the filter has `holding` or `superseded`, the caller must exclude the
-   * memories of `varying` that do not meet it.
+   * memories of `varying` that do not meet it. With `known`, the caller must exclude and include the memories that have changed since.
    */
-  beginQuery({ namespace, now, users = [], agents, labels, filter, rows }: Scope): IndexQuery {
+  beginQuery({ namespace, now, users = [], agents, labels, filter, known, rows }: Scope): IndexQuery {
     this.#sessionOrder.orderPostponed();
     this.#input.clear();
     const at = this.#exchange.writeDigests([namespace, ...users]);
@@ -274,6 +276,7 @@ export class RecallIndex {
     }
     const { holding = false, superseded } = filter;
     if (holding || superseded === false) this.#kernel.narrowToHolding(filter.at ?? now, Number(!holding));
+    if (known !== undefined) this.#kernel.narrowToStored(known);
     if (rows) this.#kernel.narrowToRows(this.#exchange.writeBytes(rows));
     const narrowings = [...(agents ? [agents] : []), ...labels];
     for (const any of narrowings) this.#kernel.narrowToAny(this.#exchange.writeDigests(any), any.length);

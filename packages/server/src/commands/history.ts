@@ -6,7 +6,7 @@ import { MEMORY_ID_HELP, resolveId } from './memory-id.ts';
 import { note, printJsonLines, write } from './output.ts';
 import { getRequest, requestOptions } from './request-options.ts';
 
-const SHAPE = { schema: HistoryRequest, fields: ['as_of'] } as const;
+const SHAPE = { schema: HistoryRequest, fields: ['known_at'] } as const;
 
 export const historyCommand: AddCommand = (program, env) => {
   const command = program

@@ -118,7 +118,7 @@ function* reads(getResponse: GetResponse): Iterable<Step> {
   const written = `/memories/${getResponse('store 1').json().id}`;
   yield { step: 'a memory', url: written };
   yield { step: 'memories by their id', url: `/memories?id=${getResponse('store 1').json().id.slice(-8)}` };
-  yield { step: 'an old version', url: `${written}/history?as_of=2026-01-01T02:00:00Z` };
+  yield { step: 'an old version', url: `${written}/history?known_at=2026-01-01T02:00:00Z` };
   for (const list of ['/memories', '/sessions', '/session/s1', `${written}/history`]) yield* pages(list, getResponse);
   const moments = 'growth_at=2026-01-01T02:00:00Z&growth_at=2027-01-01';
   yield { step: 'growth', url: `/memories?${moments}&limit=1` };

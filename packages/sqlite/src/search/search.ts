@@ -1,4 +1,13 @@
-import { liveAndPassing, type Moment, readResults, resultColumns, sql, toMoment } from '@memoryd/core';
+import {
+  fromMemory,
+  liveAndPassing,
+  type ReadRequest,
+  readResults,
+  resultColumns,
+  selectChanged,
+  sql,
+  toMoment,
+} from '@memoryd/core';
 import {
   AGENT_LABEL,
   belongsTo,
@@ -10,6 +19,7 @@ import {
   labelDigest,
   MAX_PER_TEXT,
   type MemoryFilter,
+  NO_ROW,
   namespaceDigest,
   type OwnerFilter,
   type RankedSearchRequest,
@@ -132,9 +142,10 @@ export async function searchAndRank(
   index: RecallIndex,
   request: RankedSearchRequest,
 ): Promise<SearchResults> {
-  const { namespace, maxBytes, filter } = request;
+  const { namespace, maxBytes, filter, now } = request;
   const { ordinals, toSearchResults } = rankFound(await search(connection, index, request), request);
-  return toSearchResults(readContents(connection, namespace, ordinals, toMoment(request), maxBytes, filter));
+  const reading = { filter, now, limit: request.ranking.limit };
+  return toSearchResults(readContents(connection, namespace, ordinals, reading, maxBytes));
 }
 
 type ResultRow = Parameters<typeof readResults>[0] extends Iterable<infer Row> ? Row : never;
@@ -144,23 +155,44 @@ export function readContents(
   connection: Connection,
   namespace: string,
   ordinals: readonly number[],
-  moment: Moment,
+  { now, filter = {}, limit = ordinals.length }: ReadRequest,
   maxBytes: number,
-  of: OwnerFilter = {},
 ): { memories: RecalledMemory[]; truncated: boolean } {
+  const moment = toMoment({ filter, now });
+  const isKnownEarlier = moment.known !== undefined;
+  const passing = liveAndPassing(SQLITE, namespace, isKnownEarlier ? filter : {}, now);
   const columns = resultColumns(SQLITE, moment);
-  const isLive = liveAndPassing(SQLITE, namespace, {}, moment.now);
+  const memories = fromMemory(SQLITE, moment);
   return readResults(rows(), maxBytes);
 
   function* rows(): Iterable<ResultRow> {
+    let left = limit;
     for (const ordinal of ordinals) {
-      const [row] = readRows<ResultRow>(
-        connection,
-        sql`SELECT ${columns} FROM memory m WHERE m.ordinal = ${ordinal} AND ${isLive}`,
-      );
-      // The filter is checked again, because the index stores users and agents as digests, which can collide.
-      if (row && belongsTo({ userId: row.user_id, agentId: row.agent_id }, of)) yield row;
+      if (left === 0) return;
+      for (const row of readFound(ordinal, left)) {
+        // The filter is checked again, because the index stores users and agents as digests, which can collide.
+        if (!belongsTo({ userId: row.user_id, agentId: row.agent_id }, filter)) continue;
+        left -= 1;
+        yield row;
+      }
     }
+  }
+
+  function* readFound(ordinal: number, maxRows: number): Iterable<ResultRow> {
+    const own = readRows<ResultRow>(
+      connection,
+      sql`SELECT ${columns}, NULL AS survivor FROM ${memories} WHERE m.ordinal = ${ordinal} AND ${passing}`,
+    );
+    yield* own;
+    if (!isKnownEarlier || maxRows === own.length) return;
+    yield* readRows<ResultRow>(
+      connection,
+      sql`SELECT ${columns}, ${ordinal} AS survivor
+        FROM (SELECT d.ordinal FROM memory s CROSS JOIN memory d INDEXED BY memory_merged
+          WHERE s.ordinal = ${ordinal} AND d.namespace = s.namespace AND d.merged_into = s.id) AS duplicate
+        CROSS JOIN ${memories} WHERE m.ordinal = duplicate.ordinal AND ${passing}
+        ORDER BY m.created_at, m.ordinal LIMIT ${maxRows - own.length}`,
+    );
   }
 }
 
@@ -182,9 +214,10 @@ async function beginQuery(connection: Connection, index: RecallIndex, request: S
     ...ownerLabels(namespace, filter),
     labels: getLabels(namespace, filter, required),
     filter,
+    known: toMoment(request).known,
     rows: others.condition && index.columns.match(others.condition, createFieldReader(connection)),
   });
-  excludeVarying(connection, index, indexQuery, request);
+  applyMoment(connection, index, indexQuery, request);
   let words = indexQuery.words([]);
   const counter: WordCounter = {
     memoryCount: indexQuery.memoryCount,
@@ -200,22 +233,72 @@ async function beginQuery(connection: Connection, index: RecallIndex, request: S
   return { indexQuery, selected, words };
 }
 
-/** Excludes the memories that do not meet the filter, and of which the index cannot tell. */
+/** Excludes and includes memories of which the index cannot tell whether they meet the filter. */
+function applyMoment(connection: Connection, index: RecallIndex, indexQuery: IndexQuery, request: SearchRequest): void {
+  const { filter } = request;
+  const { known } = toMoment(request);
+  const varying = filter.holding || filter.superseded === false ? [...index.varying] : [];
+  if (known === undefined) excludeVarying(connection, index, indexQuery, request, varying);
+  else applyKnown(connection, index, indexQuery, request, varying, known);
+}
+
+/** Decides by their earlier fields which memories are in scope that have changed since the time `known`. */
+function applyKnown(
+  connection: Connection,
+  index: RecallIndex,
+  indexQuery: IndexQuery,
+  { namespace, filter, now }: SearchRequest,
+  varying: readonly number[],
+  known: number,
+): void {
+  const changed = new Set(varying.filter((ordinal) => indexQuery.isAllowed(index.getRow(ordinal))));
+  for (const { ordinal } of readRows<Found>(connection, selectChanged(namespace, filter, known))) changed.add(ordinal);
+  const found = readRows<Found>(
+    connection,
+    sql`SELECT m.ordinal FROM ${SQLITE.ordinals('named', [...changed])} CROSS JOIN ${fromMemory(SQLITE, { known })}
+      WHERE m.ordinal = named.ordinal AND ${liveAndPassing(SQLITE, namespace, filter, now)}`,
+  );
+  const passing = new Set(found.map(({ ordinal }) => ordinal));
+  const merged: number[] = [];
+  for (const ordinal of changed) {
+    const row = index.getRow(ordinal);
+    if (row !== NO_ROW && passing.has(ordinal)) indexQuery.include(row);
+    else if (row !== NO_ROW) indexQuery.exclude(row);
+    else if (passing.has(ordinal)) merged.push(ordinal);
+  }
+  // A duplicate has no row in the index, and is found by the row of the memory that it was merged into.
+  const survivors = readRows<Found>(
+    connection,
+    sql`SELECT s.ordinal FROM ${SQLITE.ordinals('named', merged)} CROSS JOIN memory d CROSS JOIN memory s
+      WHERE d.ordinal = named.ordinal AND s.namespace = d.namespace AND s.id = d.merged_into`,
+  );
+  for (const { ordinal } of survivors) {
+    const row = index.getRow(ordinal);
+    if (row !== NO_ROW) indexQuery.include(row);
+  }
+}
+
+interface Found {
+  ordinal: number;
+}
+
+/** Excludes those of the memories that do not meet the filter. */
 function excludeVarying(
   connection: Connection,
   index: RecallIndex,
   indexQuery: IndexQuery,
   { namespace, filter, now }: SearchRequest,
+  varying: readonly number[],
 ): void {
+  if (varying.length === 0) return;
   const { at, holding, superseded } = filter;
-  if (!holding && superseded !== false) return;
   const validity = {
     ...(at !== undefined && { at }),
     ...(holding && { holding }),
     ...(superseded === false && { superseded }),
   };
   const passing = liveAndPassing(SQLITE, namespace, validity, now);
-  for (const ordinal of index.varying) {
+  for (const ordinal of varying) {
     const row = index.getRow(ordinal);
     if (!indexQuery.isAllowed(row)) continue;
     const passes = readRows(connection, sql`SELECT 1 FROM memory m WHERE m.ordinal = ${ordinal} AND ${passing}`);

@@ -84,7 +84,7 @@ function getRowRelations(context: SearchContext): RowRelations {
 
 /** Returns the row of the memory that replaces the memory of `row`, or `NO_ROW` if no indexed memory does. */
 function getSuccessor({ connection, index, moment }: SearchContext, row: number): number {
-  if (!index.hasSuccessor(row)) return NO_ROW;
+  if (moment.known === undefined && !index.hasSuccessor(row)) return NO_ROW;
   const [found] = readRows<{ ordinal: number | null }>(
     connection,
     toSql`SELECT ${getReplacement(SQLITE, moment)} AS ordinal FROM memory m WHERE m.ordinal = ${index.ordinal(row)}`,

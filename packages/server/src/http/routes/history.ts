@@ -9,7 +9,7 @@ export const history: Route = (app, { getApi }) => {
   const schema = {
     operationId: 'history',
     summary: 'List every version of the text of a memory, oldest first',
-    description: 'With `as_of`, returns only the text at that time, or NOT_FOUND if the memory was stored later.',
+    description: 'With `known_at`, returns only the text at that time, or NOT_FOUND if the memory was stored later.',
     tags: ['memories'],
     params: MemoryPath,
     querystring: HistoryRequest,
