@@ -12,7 +12,7 @@ const withSuccessors = (memories: readonly { id: string; superseded_by?: string 
   memories.map(({ id, superseded_by: successor }) => (successor ? `${id} ${successor}` : id));
 /** A transcript is complete, except for what was forgotten or has expired. Summaries belong to no session. */
 const TRANSCRIPT = { also: ['merged', 'archived'], withoutSummaries: true } as const;
-const LATER = WHAT_HOLDS_AT['after the later correction'];
+const LATER = WHAT_HOLDS_AT['the begin of the later correction'];
 
 describe('REST', () => {
   const get = async <Body>(port: number, path: string) => (await send<Body>(port, { path })).body;

@@ -219,6 +219,18 @@ export function externalIdStorageContract(tested: TestedStorage): void {
       expect(await read(duplicate.id)).toMatchObject({ mergedInto: expect.any(String) });
     });
 
+    it('an archived memory returns superseded if its text was corrected meanwhile, unless it returns with another text', async () => {
+      const [first, second, third] = [await create('x'), await create('y'), await create('z')];
+      const run = await tested.beginRun();
+      await tested.storage.evictExcess(run, 'working', [second.ordinal, third.ordinal], NOW);
+      await tested.storage.endRun(run, NOW);
+      const correction = await storeMemory({ content: 'the grey heron', supersedes: first.id });
+      await store('y', { importance: 1 });
+      await store('z', { content: 'the blue heron' });
+      const successors = [first, second, third].map(async ({ id }) => (await read(id))?.supersededBy);
+      expect(await Promise.all(successors)).toEqual([correction.id, correction.id, null]);
+    });
+
     it('a merged memory stays merged without a change, and leaves its group with another text, session or source', async () => {
       const changes = [{ content: 'other' }, { sessionId: 'other' }, { source: 'other' }, { metadata: { a: 1 } }];
       const survivor = await create('first', { tags: ['a'], importance: 0.1 });

@@ -1,8 +1,7 @@
 import type { ExportedMemory, MemoryApi } from '@memoryd/contract';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
+const DAY_MS = 24 * 60 * 60 * 1000;
 const NOW = Date.now();
 /** The cases begin ten days before the present. */
 const START = NOW - 10 * DAY_MS;
@@ -10,14 +9,22 @@ const FOREVER = Number.POSITIVE_INFINITY;
 
 const toIso = (time: number) => new Date(time).toISOString();
 
-/** Times at which the cases differ, in ISO 8601. */
+const FACT_AT = START + DAY_MS;
+const CORRECTION_AT = START + 2 * DAY_MS;
+const FACT_END = START + 5 * DAY_MS;
+const CORRECTION_END = START + 6 * DAY_MS;
+const LATER_CORRECTION_AT = NOW + 20 * DAY_MS;
+const LATER_FACT_AT = NOW + 30 * DAY_MS;
+
+/** The times at which a case changes, in ISO 8601: a period includes its begin and not its end. */
 export const WHAT_HOLDS_AT = {
-  'before the fact': toIso(START + 0.5 * DAY_MS),
-  'before the correction': toIso(START + 1.5 * DAY_MS),
-  'after the correction': toIso(START + 2.5 * DAY_MS),
-  'after the ends': toIso(START + 7 * DAY_MS),
-  'after the later correction': toIso(NOW + 25 * DAY_MS),
-  'after the later fact': toIso(NOW + 40 * DAY_MS),
+  'just before the fact': toIso(FACT_AT - 1),
+  'the begin of the fact': toIso(FACT_AT),
+  'the begin of the correction': toIso(CORRECTION_AT),
+  'the end of the fact': toIso(FACT_END),
+  'the end of the correction': toIso(CORRECTION_END),
+  'the begin of the later correction': toIso(LATER_CORRECTION_AT),
+  'the begin of the later fact': toIso(LATER_FACT_AT),
 } as const;
 
 const SUCCESSORS = ['none', 'live', 'not begun', 'ended', 'expired', 'forgotten', 'archived'] as const;
@@ -79,13 +86,6 @@ const CASES: Case[] = SUCCESSORS.flatMap((successor) =>
     ),
   ),
 );
-
-const FACT_AT = START + DAY_MS;
-const CORRECTION_AT = START + 2 * DAY_MS;
-const LATER_FACT_AT = NOW + 30 * DAY_MS;
-const LATER_CORRECTION_AT = NOW + 20 * DAY_MS;
-const FACT_END = START + 5 * DAY_MS;
-const CORRECTION_END = START + 6 * DAY_MS;
 
 /** Returns the memories of a case as the rule sees them at present. */
 function toModel({ successor, interval, duplicates, isSummarized }: Case): Partial<Record<Name, Held>> {

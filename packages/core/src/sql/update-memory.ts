@@ -23,7 +23,7 @@ import { addAttributes, insertAttachments, removeAttributes } from './memory-row
 import type { Queries, Transaction } from './queries.ts';
 import { type Rooms, readRooms } from './quotas.ts';
 import { join, raw, type Sql, sql } from './sql.ts';
-import { addSuccessor, canReplace, removeSuccessor } from './succession.ts';
+import { addSuccessor, canReplace, catchUpSuccession, removeSuccessor } from './succession.ts';
 import { rememberText, setText } from './text-history.ts';
 
 /** Updates a memory. The transaction must hold the lock of the namespace. See `Storage.update`. */
@@ -96,12 +96,13 @@ export async function changeMemory(
 async function makeVisible(
   transaction: Transaction,
   target: FoundMemory,
-  { leavesGroup, leavesArchive }: UpdatePlan,
+  { newText, leavesGroup, leavesArchive }: UpdatePlan,
 ): Promise<FoundMemory> {
   if (leavesGroup) await detachDuplicate(transaction, target);
   if (leavesArchive) {
     // Includes the hidden duplicates of the memory.
     await setEvicted(transaction, target.namespace, [target.ordinal], null);
+    if (newText === undefined) await catchUpSuccession(transaction, target.namespace, target.ordinal);
     await indexAndQueue(transaction, target.namespace, target.ordinal);
   }
   return { ...target, ...(leavesGroup && { mergedInto: null }), ...(leavesArchive && { evictedAt: null }) };
