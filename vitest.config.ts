@@ -21,6 +21,7 @@ const ON_POSTGRES_TOO = [
   ...[
     'listing',
     'missing-database',
+    'outdated-facts',
     'recall',
     'reranking',
     'session',

@@ -815,6 +815,7 @@ export function memoryApiContract(
         [next, 'CONFLICT'] as const,
         [last, 'CONFLICT'] as const,
         ['unknown', 'NOT_FOUND'] as const,
+        ['', 'NOT_FOUND'] as const,
         [7 as never, 'INVALID_REQUEST'] as const,
       ]) {
         await expectError(memory.update(id, { content: 'changed', supersedes }), code, '/supersedes');

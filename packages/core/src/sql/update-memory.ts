@@ -32,7 +32,8 @@ export async function update(transaction: Transaction, change: MemoryChange, quo
   if (!target) return { outcome: 'unknown' };
   const refusal = getRefusal(target, change);
   if (refusal) return { outcome: refusal };
-  if (change.supersedes && !(await hasOwner(transaction, change.supersedes, target))) {
+  const { supersedes = null } = change;
+  if (supersedes !== null && !(await hasOwner(transaction, supersedes, target))) {
     return { outcome: 'superseded-unknown' };
   }
   const changed = await changeMemory(transaction, target, change, () => readRooms(transaction, [target], quota));
@@ -61,7 +62,8 @@ export async function changeMemory(
   getRooms: () => Promise<Rooms>,
 ): Promise<ChangeOutcome> {
   if (!hasPeriod(target, change)) return { outcome: 'no-period' };
-  if (change.supersedes && !(await canReplace(transaction, target, change.supersedes))) {
+  const { supersedes = null } = change;
+  if (supersedes !== null && !(await canReplace(transaction, target, supersedes))) {
     return { outcome: 'superseding-itself' };
   }
   const plan = planUpdate(target, change);
