@@ -7,7 +7,7 @@ it.each([
   'what was the Previous price',
   'Which editor did we use at first?',
   'What was originally planned?',
-  'my old phone number',
+  'Which phone number did I have before?',
   'Where did Ada live in 2019?',
   'Wo hat Petra früher gewohnt?',
   'Wer war der ehemalige Chef?',
@@ -23,6 +23,12 @@ it.each([
 
 it.each([
   'Where does Petra live now?',
+  'Who sang the prima donna?',
+  'Which avant-garde film does she like?',
+  'How long ago did we move?',
+  'Where are the old photos?',
+  'What is in order 2021?',
+  'Is 2019 Main Street the address?',
   'What is the price of the plan?',
   'Is the beforehand list ready?',
   'How old is Ada?',

@@ -105,7 +105,10 @@ export const ExportedMemory = Type.Object(
     valid_to: timestampOrNull('Time from which the memory no longer holds.'),
     evicted_at: timestampOrNull('Time at which the memory was evicted to the archive.'),
     supersedes: link('The memory that this one supersedes.'),
-    superseded_by: link('The first memory that was stored to supersede this one.'),
+    superseded_by: Type.Array(ExportedId, {
+      description: 'Memories that supersede this one, in the order of their arrival.',
+      'x-must': IDS_MUST,
+    }),
     merged_into: link('The visible duplicate that this memory was merged into.'),
     derived_from: Type.Array(ExportedId, {
       description:

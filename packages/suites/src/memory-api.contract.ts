@@ -1467,11 +1467,14 @@ export function memoryApiContract(
       expect(await importAsBen()).toMatchObject({ imported_count: 0, unchanged_count: 1, new_ids });
     });
 
-    it.each(['supersedes', 'superseded_by'])('refuses a memory whose %s is its own id', async (link) => {
+    it.each([
+      ['supersedes', 'its-own'],
+      ['superseded_by', ['its-own']],
+    ])('refuses a memory whose %s is its own id', async (link, value) => {
       await getId(memory.store({ content: 'an ibis of its own', session_id: 'imported' }));
       const header = JSON.stringify({ format: 'memoryd', version: 1 });
       const lines = await exportLines();
-      const own = { ...JSON.parse(lines.at(-1) ?? ''), id: 'its-own', [link]: 'its-own' };
+      const own = { ...JSON.parse(lines.at(-1) ?? ''), id: 'its-own', [link]: value };
       expect(await memory.importMemories(asBytes([header, JSON.stringify(own)]))).toMatchObject({
         imported_count: 0,
         refused: [{ line: 2, error: { details: [{ path: `/${link}` }] } }],

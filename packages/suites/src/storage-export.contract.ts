@@ -98,7 +98,7 @@ export function exportStorageContract(open: () => Promise<StorageUnderTest>): vo
     valid_to: null,
     evicted_at: null,
     supersedes: null,
-    superseded_by: null,
+    superseded_by: [],
     merged_into: null,
     derived_from: [],
     formerly_derived_from: [],
@@ -146,7 +146,7 @@ export function exportStorageContract(open: () => Promise<StorageUnderTest>): vo
       const memories = parsed(lines);
       expect(memories.map(({ id }) => id)).toEqual(['cat', 'duplicate', 'fish', 'wrong', 'right', 'over', 'semantic']);
       expect(memories[0]).toMatchObject({ merged_into: 'duplicate' });
-      expect(memories[3]).toMatchObject({ superseded_by: 'right' });
+      expect(memories[3]).toMatchObject({ superseded_by: ['right'] });
       expect(memories[4]).toMatchObject({ supersedes: 'wrong' });
       expect(memories[5]).toMatchObject({ evicted_at: '2026-01-01T00:00:00.101Z' });
       expect(memories[6]).toMatchObject({ tier: 'semantic', session_id: null, derived_from: ['duplicate', 'fish'] });
@@ -266,7 +266,7 @@ export function exportStorageContract(open: () => Promise<StorageUnderTest>): vo
         ...line,
         id: toNew(id),
         supersedes: toNew(supersedes),
-        superseded_by: toNew(superseded_by),
+        superseded_by: (superseded_by as string[]).map(toNew),
         merged_into: toNew(merged_into),
         derived_from: (derived_from as string[]).map(toNew),
       }));
@@ -286,14 +286,15 @@ export function exportStorageContract(open: () => Promise<StorageUnderTest>): vo
       const ids = Array.from({ length: 600 }, (_, i) => `m${i}`);
       await imported(database, [header(), ...ids.map((id) => line(id))]);
       const ofBen = ids.map((id, i) =>
-        line(id, { user_id: 'ben', [i < 300 ? 'superseded_by' : 'supersedes']: ids[599 - i] }),
+        line(id, { user_id: 'ben', ...(i < 300 ? { superseded_by: [ids[599 - i]] } : { supersedes: ids[599 - i] }) }),
       );
       const { new_ids = {}, unlinked_count } = await imported(database, [header(), ...ofBen]);
       expect([Object.keys(new_ids).length, unlinked_count]).toEqual([600, 0]);
       for (const { id, user_id, supersedes, superseded_by } of parsed(await exported(database))) {
         const place = Object.values(new_ids).indexOf(id);
-        const link = user_id === 'ben' ? new_ids[ids[599 - place] ?? ''] : null;
-        expect([supersedes, superseded_by], id).toEqual(place < 300 ? [null, link] : [link, null]);
+        if (user_id !== 'ben') continue;
+        const link = new_ids[ids[599 - place] ?? ''];
+        expect([supersedes, superseded_by], id).toEqual(place < 300 ? [null, [link]] : [link, []]);
       }
     });
 
@@ -306,7 +307,7 @@ export function exportStorageContract(open: () => Promise<StorageUnderTest>): vo
       expect(response).toMatchObject({ imported_count: 5, refused_count: 0, unlinked_count: 3 });
       const left = new Map(parsed(await exported(other)).map((line) => [line.id, line]));
       expect(left.get('cat')).toMatchObject({ merged_into: null });
-      expect(left.get('wrong')).toMatchObject({ superseded_by: null });
+      expect(left.get('wrong')).toMatchObject({ superseded_by: [] });
       expect(left.get('semantic')).toMatchObject({ derived_from: ['fish'] });
       expect((await life.seen(other)).map(({ id }) => id)).toEqual(['cat', 'fish', 'wrong', 'semantic']);
     });
@@ -462,8 +463,8 @@ export function exportStorageContract(open: () => Promise<StorageUnderTest>): vo
         // Archived, but marked as pending for consolidation.
         episode('w', { evicted_at: '2026-01-01T00:00:00.000Z', awaits: ['merging', 'distilling'] }),
         episode('x', { ...semantic, derived_from: ['w'], awaits: ['merging', 'distilling'] }),
-        episode('y', { tags: ['same', 'same'], supersedes: 'z', superseded_by: 'z' }),
-        episode('z', { supersedes: 'y', superseded_by: 'y' }),
+        episode('y', { tags: ['same', 'same'], supersedes: 'z', superseded_by: ['z'] }),
+        episode('z', { supersedes: 'y', superseded_by: ['y'] }),
       ]);
       expect(response.refused.map(({ line }) => line)).toEqual([8, 9, 10]);
       const again = await exported(other);
@@ -532,7 +533,7 @@ export function exportStorageContract(open: () => Promise<StorageUnderTest>): vo
       await imported(other, lines);
       expect(parsed(await exported(other)).find(({ id }) => id === 'right')).toMatchObject({ supersedes: 'wrong' });
       await other.storage.forget(namespace, 'right');
-      expect(parsed(await exported(other)).find(({ id }) => id === 'wrong')).toMatchObject({ superseded_by: null });
+      expect(parsed(await exported(other)).find(({ id }) => id === 'wrong')).toMatchObject({ superseded_by: [] });
       expect(await other.storage.integrity()).toEqual([]);
     });
 

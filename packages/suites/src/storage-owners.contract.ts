@@ -344,7 +344,7 @@ export function ownerStorageContract(tested: TestedStorage): void {
       const first = await importOne({ ...(a as MemoryRecord), supersedes: 'b' });
       expect(first.waiting).toMatchObject([{ kind: 'supersedes', id: 'b', ...BEN }]);
       const second = await importOne(b as MemoryRecord, first.waiting);
-      const last = await importOne({ ...(c as MemoryRecord), supersededBy: 'a' });
+      const last = await importOne({ ...(c as MemoryRecord), successors: ['a'] });
       expect([second.waiting, last.waiting]).toEqual([[], []]);
       const [newA, newB, newC] = [first, second, last].map(({ records }) => records[0]?.newId ?? '');
       const read = (id = '') => tested.storage.memory('default', id, NOW * 2);

@@ -293,7 +293,7 @@ function toRecords({ name: user, interval, duplicates, isSummarized }: Case, ids
       ...{ tier: 'episodic', metadata: {}, created_at: toIso(FACT_AT), stored_at: toIso(FACT_AT) },
       ...{ updated_at: toIso(FACT_AT), expires_at: null, evicted_at: null, accessed_at: null, access_count: 0 },
       ...{ valid_from: validFrom === null ? null : toIso(validFrom), valid_to: null },
-      ...{ supersedes: null, superseded_by: null, merged_into: null, derived_from: [], formerly_derived_from: [] },
+      ...{ supersedes: null, superseded_by: [], merged_into: null, derived_from: [], formerly_derived_from: [] },
       ...{ version: 1, revision: 1, distilled_revision: null, history: [], awaits: ['merging'] },
       ...fields,
     };

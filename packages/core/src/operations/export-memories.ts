@@ -94,7 +94,7 @@ function toExported(record: MemoryRecord): ExportedMemory {
     valid_to: toTimestampOrNull(record.validTo),
     evicted_at: toTimestampOrNull(record.evictedAt),
     supersedes: record.supersedes,
-    superseded_by: record.supersededBy,
+    superseded_by: record.successors,
     merged_into: record.mergedInto,
     derived_from: record.derivedFrom,
     formerly_derived_from: record.formerlyDerivedFrom,

@@ -315,7 +315,7 @@ function toKeptMemory(exported: ExportedMemory): MemoryRecord {
     validTo: toMsOrNull(exported.valid_to, 'valid_to'),
     evictedAt: toMsOrNull(exported.evicted_at, 'evicted_at'),
     supersedes: exported.supersedes,
-    supersededBy: exported.superseded_by,
+    successors: exported.superseded_by,
     mergedInto: exported.merged_into,
     derivedFrom: exported.derived_from,
     formerlyDerivedFrom: exported.formerly_derived_from,
@@ -351,7 +351,7 @@ function assertCoherent(memory: ExportedMemory): void {
     [isSemantic || formerly.length === 0, 'formerly_derived_from', 'must be empty unless the memory is semantic'],
     [hasValidRevision, 'distilled_revision', 'must be a revision for semantic memories and null for others'],
     [memory.supersedes !== id, 'supersedes', 'must not be the memory itself'],
-    [memory.superseded_by !== id, 'superseded_by', 'must not be the memory itself'],
+    [!memory.superseded_by.includes(id), 'superseded_by', 'must not contain the memory itself'],
     [
       access_count > 0 === (accessed_at !== null),
       'accessed_at',

@@ -16,7 +16,9 @@ export type Awaited = 'merging' | 'distilling';
  * The complete record of a memory, including merged, evicted and expired memories, without vectors. Other memories are
  * referenced by id.
  */
-export interface MemoryRecord extends Omit<StoredMemory, 'ordinal' | 'earlierRevision'> {
+export interface MemoryRecord extends Omit<StoredMemory, 'ordinal' | 'earlierRevision' | 'supersededBy'> {
+  /** Memories that supersede this one, in the order of their arrival. */
+  successors: string[];
   evictedAt: number | null;
   revision: number;
   /** Revision of the last text that consolidation wrote; null if clients wrote all texts. */

@@ -10,7 +10,7 @@ import { type MemoryRow, toMemory } from './memory-row.ts';
 import type { Dialect, Queries } from './queries.ts';
 import { getGroupDigest } from './record-digests.ts';
 import { join, raw, type Sql, sql } from './sql.ts';
-import { getFirstSuccessor } from './succession.ts';
+import { getSuccessors } from './succession.ts';
 import { isHolding } from './validity.ts';
 
 /** Ordinals read per query. Large, because SQLite sorts all remaining ordinals of the namespace in each query. */
@@ -159,6 +159,7 @@ type KeptRow = MemoryRow & {
   revision: number;
   distilled_revision: number | null;
   formerly_derived_from: string;
+  successors: string;
   awaits_merging: boolean | number;
   awaits_distilling: boolean | number;
 };
@@ -171,7 +172,7 @@ function readRows(
 ): Promise<KeptRow[]> {
   const { dialect } = queries;
   return queries.rows<KeptRow>(sql`
-    SELECT ${memoryColumns(dialect, getFirstSuccessor(dialect, moment), moment)}, ${ATTACHMENT}, m.evicted_at, m.revision, m.distilled_revision,
+    SELECT ${memoryColumns(dialect, raw('NULL'), moment)}, ${getSuccessors(dialect, moment)} AS successors, ${ATTACHMENT}, m.evicted_at, m.revision, m.distilled_revision,
       CASE WHEN m.tier = 'semantic' THEN (
         SELECT ${dialect.jsonArray(raw('s.id'), raw('s.created_at, s.ordinal'))}
         FROM former_source l CROSS JOIN memory s WHERE l.namespace = m.namespace AND l.semantic = m.ordinal
@@ -217,12 +218,13 @@ async function earlierTexts(
 }
 
 function toKept(row: KeptRow, history: MemoryRecord['history'] = []): MemoryRecord {
-  const { ordinal: _, earlierRevision: __, ...memory } = toMemory(row);
+  const { ordinal: _, earlierRevision: __, supersededBy: ___, ...memory } = toMemory(row);
   return {
     ...memory,
     evictedAt: row.evicted_at,
     revision: row.revision,
     distilledRevision: row.distilled_revision,
+    successors: fromJson<string[]>(row.successors, 'the successors of memory', row.id),
     formerlyDerivedFrom: fromJson<string[]>(row.formerly_derived_from, 'the former sources of memory', row.id),
     history,
     awaits: getQueues(row),

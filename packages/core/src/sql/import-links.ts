@@ -9,7 +9,7 @@ import type { Transaction } from './queries.ts';
 import { getRecordUsage, type Rooms } from './quotas.ts';
 import { hasOwnText } from './semantic-sources.ts';
 import { raw, type Sql, sql } from './sql.ts';
-import { addSuccession, addSuccessor } from './succession.ts';
+import { addSuccession } from './succession.ts';
 import { IS_LINKED } from './validity.ts';
 
 /**
@@ -40,7 +40,8 @@ async function setSupersedes(
   await transaction.run(sql`
     UPDATE memory AS m SET supersedes = link.id FROM ${toRecords(transaction, links)}
     WHERE ${isLinked(transaction, namespace, links)} AND m.ordinal = link.ordinal AND m.supersedes IS NULL`);
-  for (const { id, ordinal } of links) await addSuccessor(transaction, namespace, id, ordinal, 0);
+  // An export names the successors of each memory with the same text.
+  for (const { ordinal, target } of links) await addSuccession(transaction, namespace, [target], ordinal, 0);
 }
 
 /** Sets `supersedes` of existing memories again if an imported memory names them in its `superseded_by`. */
@@ -281,10 +282,11 @@ function canBeSource({ tier, isSource }: ExistingMemory): boolean {
 /** Yields the links of a memory to other memories. */
 function* getLinks(memory: MemoryRecord, ordinal: number): Iterable<PendingLink> {
   const from = { ordinal, userId: memory.userId, agentId: memory.agentId };
-  for (const kind of ['supersedes', 'supersededBy', 'mergedInto'] as const) {
+  for (const kind of ['supersedes', 'mergedInto'] as const) {
     const id = memory[kind];
     if (id !== null) yield { ...from, kind, id };
   }
+  for (const id of memory.successors) yield { ...from, kind: 'supersededBy', id };
   for (const id of memory.derivedFrom) yield { ...from, kind: 'source', id };
   for (const id of memory.formerlyDerivedFrom) yield { ...from, kind: 'formerSource', id };
 }

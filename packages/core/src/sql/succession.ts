@@ -201,9 +201,9 @@ function onSameLink({ greatest, linkKey }: Dialect): Sql {
   return sql`ON CONFLICT ${linkKey} DO UPDATE SET unlinked_at = nullif(${end}, ${NEVER})`;
 }
 
-/** Returns an expression: the id of the first memory that was stored to supersede `memory m`, or null. */
-export function getFirstSuccessor(dialect: Dialect, moment: Pick<Moment, 'known'>): Sql {
-  return sql`(SELECT s.id FROM succession l
+/** Returns an expression: the ids of the memories that supersede `memory m`, as JSON, in the order of their arrival. */
+export function getSuccessors(dialect: Dialect, moment: Pick<Moment, 'known'>): Sql {
+  return sql`(SELECT ${dialect.jsonArray(raw('s.id'), raw('l.successor'))} FROM succession l
     ${dialect.joinMemory('s', { namespace: raw('l.namespace'), ordinal: raw('l.successor') })}
-    WHERE l.namespace = m.namespace AND l.ordinal = m.ordinal AND ${isLinked(moment)} ORDER BY l.successor LIMIT 1)`;
+    WHERE l.namespace = m.namespace AND l.ordinal = m.ordinal AND ${isLinked(moment)})`;
 }
