@@ -18,7 +18,7 @@ export interface PromptRecallOptions {
   /**
    * Options of the recall: filters, `min_score`, `only_relevant` and `top_k`, which defaults to 20. Without a filter,
    * all sessions of the user are searched. `shared: true` includes memories without a user. Only memories that hold are
-   * recalled, unless `current`, `as_of` or `superseded` is given, or the query asks for what was before.
+   * recalled, unless `current`, `as_of`, `known_at` or `superseded` is given, or the query asks for what was before.
    */
   recall?: Omit<RecallRequest, 'query' | 'explain'>;
 }

@@ -41,7 +41,12 @@ it.each([
 
 it('toCurrentRecall adds current to a question about the present only, and never to a request that says otherwise', () => {
   const said = fc.record(
-    { current: fc.boolean(), superseded: fc.boolean(), as_of: fc.constant('2026-01-01') },
+    {
+      current: fc.boolean(),
+      superseded: fc.boolean(),
+      as_of: fc.constant('2026-01-01'),
+      known_at: fc.constant('2026-01-01'),
+    },
     { requiredKeys: [] },
   );
   fc.assert(

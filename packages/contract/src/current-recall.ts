@@ -79,7 +79,7 @@ export function asksForBefore(question: string): boolean {
  * `superseded`, `as_of` or `known_at`), and a question about what was before, stay unchanged.
  */
 export function toCurrentRecall<Request extends RecallRequest>(request: Request): Request {
-  const { query, current, superseded, as_of } = request;
-  const says = [current, superseded, as_of].some((field) => field !== undefined);
+  const { query, current, superseded, as_of, known_at } = request;
+  const says = [current, superseded, as_of, known_at].some((field) => field !== undefined);
   return says || asksForBefore(query) ? request : { ...request, current: true };
 }

@@ -146,8 +146,10 @@ describe('a PostgreSQL database', () => {
       `UPDATE memory SET content = 'something else' WHERE ordinal = 1;
        DELETE FROM attribute WHERE ordinal = 2 AND name = 'metadata.k';
        UPDATE memory SET tags = '[' WHERE ordinal = 3;
-       UPDATE memory SET superseded_by = 'nobody' WHERE ordinal = 4;
+       INSERT INTO succession VALUES ('default', 4, 92, 1);
        INSERT INTO memory_history VALUES ('default', 90, 1, 1, 'text');
+       INSERT INTO field_history SELECT namespace, 93, 1, false, session_id, source, importance, created_at, updated_at,
+         valid_from, valid_to, 'nobody', merged_into, version, tags, metadata FROM memory WHERE ordinal = 5;
        INSERT INTO memory_access VALUES ('default', 91, 1, 1);
        INSERT INTO attribute VALUES ('default', 'tag', 'other', 5);
        UPDATE usage SET bytes = bytes - 1`,
@@ -159,7 +161,9 @@ describe('a PostgreSQL database', () => {
         'the index entry of memory 1 does not match its row',
         'memory 2 has no attribute row for its metadata.k',
         'memory 3 has invalid tags or metadata',
-        'memory 4 is superseded by a missing memory',
+        'memory 92 supersedes memory 4, and one of them is missing',
+        'memory 93 has earlier fields but no row',
+        'memory 93 was merged into or superseded a missing memory',
         'memory 90 has a history but no row',
         'memory 91 has an access count but no row',
         'there are 12 attribute rows, expected 10',

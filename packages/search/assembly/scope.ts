@@ -205,9 +205,9 @@ export function excludeRow(row: u32): void {
 
 /** Adds a row to the scope. The row must be live and of the namespace and, in a small scope, of its users. */
 export function includeRow(row: u32): void {
-  if (!isSmallScope) return set<u8>(row, ALLOWED, conditions);
-  const place = findInSmallScope(row);
-  if (place !== NONE) setConditionsMet(place, conditions);
+  const place = isSmallScope ? findInSmallScope(row) : NONE;
+  if (!isSmallScope) set<u8>(row, ALLOWED, conditions);
+  else if (place !== NONE) setConditionsMet(place, conditions);
 }
 
 /** Narrows the scope to rows in one of the given postings lists. The lists must be disjoint. NONE is an empty list. */

@@ -290,7 +290,7 @@ export function ownerStorageContract(tested: TestedStorage): void {
   describe('an import for one user', () => {
     it('stores no links to memories of another user', async () => {
       const [one, other] = [await storeMemory(ANN), await storeMemory({ ...ANN, sessionId: 's' })];
-      const links = { supersedes: other.id, supersededBy: one.id, mergedInto: other.id };
+      const links = { supersedes: other.id, successors: [one.id], mergedInto: other.id };
       const bens = memoriesIn(await getRecords()).map((memory) => {
         return { memory: { ...memory, ...links, ...BEN, id: `ben's ${memory.id}` } };
       });

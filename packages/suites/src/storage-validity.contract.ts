@@ -1,4 +1,5 @@
-import type { NewMemory } from '@memoryd/core';
+import { isDeepStrictEqual } from 'node:util';
+import type { NewMemory, Storage } from '@memoryd/core';
 import type { MemoryFilter } from '@memoryd/search';
 import { propertyRuns } from '@memoryd/search/testing';
 import fc from 'fast-check';
@@ -59,6 +60,7 @@ const anyStep = fc.oneof(
   { weight: 1, arbitrary: fc.record({ step: fc.constant('undo' as const), passed }) },
   { weight: 1, arbitrary: fc.record({ step: fc.constant('forget' as const), passed, place }) },
 );
+type StoredMemory = NonNullable<Awaited<ReturnType<Storage['memory']>>>;
 type Step = typeof anyStep extends fc.Arbitrary<infer Drawn> ? Drawn : never;
 type StepOf<Name extends Step['step']> = Extract<Step, { step: Name }>;
 
@@ -77,6 +79,7 @@ export function validityStorageContract(tested: TestedStorage): void {
     readonly model = new Model();
     readonly #stored = new Map<string, NewMemory>();
     #clock = 10;
+    #storedCount = 0;
     #lastRun: string | undefined;
 
     async perform(step: Step): Promise<void> {
@@ -114,7 +117,7 @@ export function validityStorageContract(tested: TestedStorage): void {
         validTo: toTime(end),
         expiresAt: toTime(expiry),
         supersedes: superseded?.id ?? null,
-        externalId: `external ${length} ${this.#clock} ${text}`,
+        externalId: `external ${++this.#storedCount}`,
       });
       this.#stored.set(stored.id, stored);
       const state = {
@@ -137,30 +140,31 @@ export function validityStorageContract(tested: TestedStorage): void {
     }
 
     async #change(memory: Held, step: StepOf<'update' | 'move' | 'relink' | 'forget'>): Promise<void> {
-      const at = START + this.#clock;
-      if (step.step === 'forget') {
-        const forgotten = await tested.storage.forget('default', memory.id);
-        if (forgotten.outcome !== 'forgotten') throw new Error(forgotten.outcome);
-        for (const id of [memory.id, ...forgotten.alsoForgotten]) this.model.forget(this.model.find(id) as Held);
-        return this.#observe();
+      const { model } = this;
+      const change = { namespace: 'default', id: memory.id, at: START + this.#clock };
+      const stored = { ...(this.#stored.get(memory.id) as NewMemory), storedAt: change.at };
+      switch (step.step) {
+        case 'update':
+          await tested.storage.update({ ...change, ...step.change });
+          return this.#observe();
+        case 'move':
+          await tested.storage.store({ ...stored, sessionId: step.session, given: ['sessionId'] });
+          return this.#observe();
+        case 'relink': {
+          const superseded = model.memories[step.superseded % model.memories.length] as Held;
+          const relinked = { ...stored, supersedes: superseded.id, given: ['supersedes' as const] };
+          const { outcome } = await tested.storage.store(relinked);
+          await this.#observe();
+          if (outcome !== 'updated') return;
+          model.unlink(memory, this.#clock);
+          return model.supersede(memory, superseded, this.#clock);
+        }
+        case 'forget': {
+          const forgotten = await tested.storage.forget('default', memory.id);
+          if (forgotten.outcome !== 'forgotten') throw new Error(forgotten.outcome);
+          for (const id of [...forgotten.alsoForgotten, memory.id]) model.forget(model.find(id) as Held);
+        }
       }
-      if (step.step === 'update') {
-        const { outcome } = await tested.storage.update({ namespace: 'default', id: memory.id, at, ...step.change });
-        if (outcome === 'updated') await this.#observe();
-        return;
-      }
-      const stored = this.#stored.get(memory.id) as NewMemory;
-      if (step.step === 'move') {
-        await tested.storage.store({ ...stored, storedAt: at, sessionId: step.session, given: ['sessionId'] });
-        return this.#observe();
-      }
-      const superseded = this.model.memories[step.superseded % this.model.memories.length] as Held;
-      const supersedes = superseded.id;
-      const { outcome } = await tested.storage.store({ ...stored, storedAt: at, supersedes, given: ['supersedes'] });
-      await this.#observe();
-      if (outcome !== 'updated') return;
-      this.model.unlink(memory, this.#clock);
-      this.model.supersede(memory, superseded, this.#clock);
     }
 
     async #merge(): Promise<void> {
@@ -187,23 +191,14 @@ export function validityStorageContract(tested: TestedStorage): void {
       for (const memory of this.model.memories) {
         const read = await tested.storage.memory('default', memory.id, 0);
         if (!read) throw new Error(`memory ${memory.id} is missing`);
-        const survivor = read.mergedInto === null ? undefined : this.model.find(read.mergedInto);
-        const present = {
-          ...{
-            text: read.content,
-            tag: read.tags.join(),
-            importance: read.importance,
-            session: read.sessionId as string,
-          },
-          ...{ begin: fromTime(read.validFrom ?? read.createdAt), end: fromTime(read.validTo), version: read.version },
-          ...{ supersedes: read.supersedes, mergedInto: read.mergedInto },
-        };
         memory.expiry = fromTime(read.expiresAt);
-        const { from, ...before } = this.model.getPresent(memory);
-        const isMerged = read.mergedInto !== null && before.mergedInto !== read.mergedInto;
-        const at = isMerged && survivor ? Math.max(this.#clock, survivor.storedAt) : this.#clock;
-        if (JSON.stringify(present) !== JSON.stringify(toSameOrder(present, before)))
-          this.model.change(memory, at, present);
+        const { from: _, ...before } = this.model.getPresent(memory);
+        const present = toState(read);
+        if (isDeepStrictEqual(present, before)) continue;
+        // A memory is a duplicate at the earliest when the other one arrives.
+        const survivor =
+          present.mergedInto === before.mergedInto ? undefined : this.model.find(present.mergedInto ?? '');
+        this.model.change(memory, Math.max(this.#clock, survivor?.storedAt ?? 0), present);
       }
     }
   }
@@ -272,7 +267,11 @@ export function validityStorageContract(tested: TestedStorage): void {
         .afterEach(async () => {
           await tested.storage.deleteNamespace('default');
         }),
-      { numRuns: propertyRuns(100) },
+      {
+        numRuns: Number(process.env.RUNS ?? propertyRuns(100)),
+        endOnFailure: !!process.env.RUNS,
+        ...(process.env.SEED && { seed: Number(process.env.SEED), path: process.env.FCPATH as string }),
+      },
     );
   }, 120_000);
 
@@ -303,8 +302,11 @@ export function validityStorageContract(tested: TestedStorage): void {
   });
 }
 
-function toSameOrder(present: Omit<State, 'from'>, before: Omit<State, 'from'>): Omit<State, 'from'> {
-  return Object.fromEntries(
-    Object.keys(present).map((key) => [key, before[key as keyof typeof before]]),
-  ) as typeof before;
+function toState(memory: StoredMemory): Omit<State, 'from'> {
+  const { content: text, tags, importance, sessionId, version, supersedes, mergedInto } = memory;
+  return {
+    ...{ text, tag: tags.join(), importance, session: sessionId as string, version, supersedes, mergedInto },
+    begin: fromTime(memory.validFrom ?? memory.createdAt),
+    end: fromTime(memory.validTo),
+  };
 }

@@ -7,6 +7,7 @@ import { distilStorageContract } from './storage-distil.contract.ts';
 import { exportStorageContract } from './storage-export.contract.ts';
 import { externalIdStorageContract } from './storage-external-ids.contract.ts';
 import { filterStorageContract } from './storage-filter.contract.ts';
+import { knownStorageContract } from './storage-known.contract.ts';
 import { listStorageContract } from './storage-lists.contract.ts';
 import { memoryStorageContract } from './storage-memories.contract.ts';
 import { namespaceStorageContract } from './storage-namespaces.contract.ts';
@@ -32,6 +33,7 @@ export function storageContract(open: OpenStorage, unmet: Unmet = {}): void {
   describe('filters', () => filterStorageContract(tested));
   describe('search storage', () => searchStorageContract(tested));
   describe('validity', () => validityStorageContract(tested));
+  describe('what was known', () => knownStorageContract(tested));
   describe('vector storage', () => vectorStorageContract(tested));
   describe('consolidation storage', () => consolidationStorageContract(tested));
   describe('distillation storage', () => distilStorageContract(tested));

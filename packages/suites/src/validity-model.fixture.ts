@@ -106,8 +106,21 @@ export class Model {
     }
   }
 
+  /** Forgets a memory. Its successors pass on to what it superseded, and its duplicates are memories of their own. */
   forget(gone: Held): void {
     this.memories = this.memories.filter((each) => each !== gone);
+    const { supersedes, mergedInto } = this.getPresent(gone);
+    const passedTo = supersedes ?? mergedInto;
+    this.#bridge(gone);
+    const states = this.memories.flatMap(({ id, states }) => states.map((state) => ({ id, state })));
+    for (const { id, state } of states) {
+      if (state.mergedInto === gone.id) state.mergedInto = null;
+      if (state.supersedes === gone.id) state.supersedes = passedTo === id ? null : passedTo;
+    }
+  }
+
+  /** Links what a memory superseded to what supersedes it, for the time of both links, and removes its links. */
+  #bridge(gone: Held): void {
     const before = this.links.filter(({ successor }) => successor === gone);
     const after = this.links.filter(({ superseded }) => superseded === gone);
     this.links = this.links.filter((link) => ![link.superseded, link.successor].includes(gone));
@@ -116,9 +129,6 @@ export class Model {
         const [from, until] = [Math.max(one.from, other.from), Math.min(one.until, other.until)];
         if (superseded !== successor && from < until) this.links.push({ superseded, successor, from, until });
       }
-    }
-    for (const { states } of this.memories) {
-      for (const state of states) if (state.mergedInto === gone.id) state.mergedInto = null;
     }
   }
 

@@ -16,7 +16,7 @@ const SessionArguments = Type.Object(
     current: Type.Optional(
       Type.Boolean({
         default: true,
-        description: 'Only memories that hold now. By default false with `as_of`.',
+        description: 'Only memories that hold now. By default false with `as_of` and `known_at`.',
         'x-must': 'be true or false',
       }),
     ),
@@ -32,7 +32,8 @@ export const session = tool({
   hints: { readOnly: true, destructive: false, idempotent: true },
   input: SessionArguments,
   output: SessionResponse,
-  call: (api, args) => sessionPage(api, args.as_of === undefined ? { current: true, ...args } : args),
+  call: (api, args) =>
+    sessionPage(api, args.as_of === undefined && args.known_at === undefined ? { current: true, ...args } : args),
   text({ session_id, memories, total, next_cursor }, view) {
     if (total === 0) return `Session ${formatLabel(session_id)} is empty.`;
     const entries = memories.map((memory) => {

@@ -61,7 +61,7 @@ export function findDistilledFrom(
   sources: readonly number[],
 ): Promise<Erasable[]> {
   return queries.rows<Erasable>(sql`
-    SELECT ${ERASABLE_COLUMNS} FROM memory m WHERE m.namespace = ${namespace} AND m.ordinal IN (
+    SELECT ${ERASABLE_COLUMNS} FROM memory m WHERE ${queries.dialect.unindexed(raw('m.namespace'))} = ${namespace} AND m.ordinal IN (
       SELECT semantic FROM memory_source WHERE ${queries.dialect.isMemory('source', namespace, sources)})
     ORDER BY m.ordinal`);
 }

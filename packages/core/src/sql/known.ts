@@ -39,18 +39,20 @@ function selectKnown(dialect: Dialect, known: number, condition: Sql): Sql {
   const versioned = VERSIONED_COLUMNS.map((column) =>
     raw(`CASE WHEN f.until IS NULL THEN k.${column} ELSE f.${column} END AS ${column}`),
   );
+  // By the key, because an index by time would find all changes since.
+  const isSame = (table: string) =>
+    sql`${dialect.unindexed(raw(`${table}.namespace`))} = k.namespace AND ${raw(table)}.ordinal = k.ordinal`;
   const earlier = (column: Sql) => sql`CASE WHEN k.revision > 1 THEN (
     SELECT ${column} FROM memory_history h
-    WHERE h.namespace = k.namespace AND h.ordinal = k.ordinal AND h.replaced_at > ${known} ORDER BY h.revision LIMIT 1) END`;
+    WHERE ${isSame('h')} AND h.replaced_at > ${known} ORDER BY h.revision LIMIT 1) END`;
   const revision = sql`coalesce(${earlier(raw('h.revision'))}, k.revision)`;
   return sql`
     SELECT ${join([...lasting, ...versioned, ...dialect.knownColumns], ', ')},
       coalesce(${earlier(raw('h.content'))}, k.content) AS content, ${revision} AS revision,
       CASE WHEN k.distilled_revision > ${revision} THEN ${revision} ELSE k.distilled_revision END AS distilled_revision,
       ${earlier(raw('CASE WHEN h.content <> k.content THEN h.revision END'))} AS earlier_revision
-    FROM memory k LEFT JOIN field_history f ON f.namespace = k.namespace AND f.ordinal = k.ordinal AND f.until = (
-      SELECT min(h.until) FROM field_history h
-      WHERE h.namespace = k.namespace AND h.ordinal = k.ordinal AND h.until > ${known})
+    FROM memory k LEFT JOIN field_history f ON ${isSame('f')} AND f.until = (
+      SELECT min(h.until) FROM field_history h WHERE ${isSame('h')} AND h.until > ${known})
     WHERE k.stored_at <= ${known} AND ${condition}`;
 }
 

@@ -37,13 +37,14 @@ export function getReplacement(dialect: Dialect, moment: Moment): Sql {
   const key = { namespace: raw('l.namespace'), ordinal: raw('l.successor') };
   const joined = joinKnown(dialect, moment, 's', key);
   const linked = isLinked(moment);
+  const namespace = dialect.unindexed(raw('l.namespace'));
   return sql`(
     WITH RECURSIVE successor (ordinal, begins_at, counts) AS (
       ${successor} FROM succession l ${joined}
-      WHERE l.namespace = m.namespace AND l.ordinal = m.ordinal AND ${linked} AND ${getBegin('s')} <= ${at}
+      WHERE ${namespace} = m.namespace AND l.ordinal = m.ordinal AND ${linked} AND ${getBegin('s')} <= ${at}
       UNION
       ${successor} FROM successor c CROSS JOIN succession l ${joined}
-      WHERE NOT c.counts AND l.namespace = m.namespace AND l.ordinal = c.ordinal AND ${linked} AND ${getBegin('s')} <= ${at})
+      WHERE NOT c.counts AND ${namespace} = m.namespace AND l.ordinal = c.ordinal AND ${linked} AND ${getBegin('s')} <= ${at})
     SELECT c.ordinal FROM successor c WHERE c.counts ORDER BY c.begins_at, c.ordinal LIMIT 1)`;
 }
 

@@ -5,9 +5,9 @@ import { MEMORY_OPTIONS, SCOPE_OPTIONS, withMemories } from './memories.ts';
 import { writeNewFile } from './new-file.ts';
 import { write } from './output.ts';
 import { interruptible, showProgress } from './progress.ts';
-import { getRequest, requestOptions } from './request-options.ts';
+import { getRequest, requestOptions, VALIDITY_FIELDS } from './request-options.ts';
 
-const SHAPE = { schema: ExportRequest, fields: ['filter'] } as const;
+const SHAPE = { schema: ExportRequest, fields: ['filter', ...VALIDITY_FIELDS] } as const;
 
 export const exportCommand: AddCommand = (program, env) => {
   const command = program

@@ -24,8 +24,8 @@ interface FieldSchema {
   [NULL_MEANING]?: string;
 }
 
-/** The fields that select memories by the period in which they hold, of every command that offers them. */
-export const VALIDITY_FIELDS = ['current', 'as_of'] as const;
+/** The fields that select memories by the period in which they hold and by what was known, of every command that offers them. */
+export const VALIDITY_FIELDS = ['current', 'as_of', 'known_at'] as const;
 
 /** Option names of list fields, in the singular: such an option has one value, and can be repeated. */
 const SINGULARS: Readonly<Record<string, string>> = { tags: 'tag' };
