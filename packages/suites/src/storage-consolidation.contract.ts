@@ -175,6 +175,21 @@ export function consolidationStorageContract(tested: TestedStorage): void {
       expect(await tested.storage.forget('default', stored.id)).toMatchObject({ outcome: 'forgotten' });
     });
 
+    it('lists what no longer holds before the others, and never a correction before what it corrects', async () => {
+      const correct = (supersedes: string, importance: number) => storeMemory({ supersedes, importance });
+      const unimportant = await storeMemory({ importance: 0 });
+      const first = await storeMemory({ importance: 1 });
+      const second = await correct(first.id, 0.5);
+      const third = await correct(second.id, 0);
+      const corrected = await correct(third.id, 0);
+      const ended = await storeMemory({ importance: 1, createdAt: NOW - 20, validTo: NOW - 10 });
+      const later = await storeMemory({ importance: 0.5, validFrom: NOW * 2 });
+      await tested.storage.promote(await beginRun(), oldEnough(NOW * 2), 100);
+      const least = await tested.storage.leastRetained('default', 'episodic', 100, NOW + 1e6);
+      const expected = [first, second, third, ended, unimportant, later, corrected];
+      expect(least.map(({ id }) => id)).toEqual(expected.map(({ id }) => id));
+    });
+
     it('lists the memories with the lowest retention in a tier: old, unimportant and unused first', async () => {
       const DAY_MS = 86_400_000;
       const now = NOW + 100 * DAY_MS;

@@ -322,6 +322,16 @@ export function distilStorageContract(tested: TestedStorage): void {
       expect((await tested.storage.memory('default', stored[0]?.id ?? '', LATER))?.derivedFrom).toEqual([]);
     });
 
+    it('a semantic memory holds from the time at which all its sources hold', async () => {
+      const [first = '', ...others] = CATS;
+      const sources = [await storeMemory(first, 1, { validFrom: NOW + 50 }), ...(await storeAll(others))];
+      await distil(sources, 'Mimi is a cat.');
+      expect(await semantic()).toMatchObject({ validFrom: NOW + 50, validTo: null });
+      const listHolding = async (at: number) =>
+        (await tested.storage.memories('default', { tier: 'semantic', holding: true, at }, ALL, NOW)).total;
+      expect([await listHolding(NOW + 49), await listHolding(NOW + 50)]).toEqual([0, 1]);
+    });
+
     it('a semantic memory is not created if a source was changed or forgotten, expires, or already has a semantic memory', async () => {
       const stored = await storeAll([...CATS, 'Mimi was sold.', 'Mimi stays for a day.']);
       const [a, b, c, d, e] = stored as [StoredMemory, StoredMemory, StoredMemory, StoredMemory, StoredMemory];
@@ -429,6 +439,15 @@ export function distilStorageContract(tested: TestedStorage): void {
     });
   });
 
+  it('a semantic memory is deleted when one of its sources is evicted, and the other sources are pending again', async () => {
+    const sources = await storeAll(CATS);
+    await distil(sources, 'Mimi is a cat.');
+    const [evicted, ...others] = getOrdinals(sources);
+    await inRun((run) => tested.storage.evictExcess(run, 'episodic', [evicted as number], NOW));
+    expect(await semantic()).toBeUndefined();
+    expect(await waiting()).toEqual(others);
+  });
+
   describe('a semantic memory that loses all its sources', () => {
     const expiring = async (sources: readonly StoredMemory[]) => {
       for (const { id } of sources)
@@ -488,6 +507,17 @@ export function distilStorageContract(tested: TestedStorage): void {
       expect((await tested.storage.forget('default', a.id)) as object).toMatchObject({
         alsoForgotten: [d.id, 'semantic', 'other'],
       });
+    });
+
+    it('deletes both memories once the text of the remaining source changes', async () => {
+      const [a, b, c, d] = (await storeAll([...CATS, CATS[0] ?? ''])) as StoredMemory[];
+      await distil([a, b] as StoredMemory[], 'one');
+      await distil([c, d] as StoredMemory[], 'other', 'other');
+      await tested.storage.forget('default', c?.id ?? '');
+      await inRun((run) => tested.storage.mergeDuplicates(run, 10));
+      expect([await semantic(), await semantic('other')]).not.toContain(undefined);
+      await tested.storage.update({ namespace: 'default', id: a?.id ?? '', at: NOW, content: 'The cat Mimi left.' });
+      expect([await semantic(), await semantic('other')]).toEqual([undefined, undefined]);
     });
   });
 
