@@ -23,21 +23,21 @@ const place = fc.nat({ max: 20 });
 const passed = fc.oneof({ weight: 5, arbitrary: fc.integer({ min: 0, max: 8 }) }, fc.integer({ min: -15, max: -1 }));
 const anyStep = fc.oneof(
   {
-    weight: 6,
+    weight: 5,
     arbitrary: fc.record({
       step: fc.constant('store' as const),
       passed,
       text: anyText,
       tag: anyTag,
       session: anySession,
-      // Mostly alike, so that memories with equal texts are duplicates.
-      begin: fc.oneof({ weight: 2, arbitrary: fc.constant(0) }, anyTime),
+      begin: anyTime,
       isGiven: fc.boolean(),
       end: fc.oneof({ weight: 3, arbitrary: fc.constant(Number.POSITIVE_INFINITY) }, anyTime),
       expiry: anyExpiry,
-      supersedes: fc.option(place, { nil: undefined, freq: 2 }),
+      supersedes: fc.oneof({ weight: 2, arbitrary: fc.constant(undefined) }, place),
     }),
   },
+  { weight: 6, arbitrary: fc.record({ step: fc.constant('repeat' as const), passed, place, created: anyTime }) },
   {
     weight: 4,
     arbitrary: fc.record({
@@ -56,9 +56,9 @@ const anyStep = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ step: fc.constant('move' as const), passed, place, session: anySession }) },
   { weight: 2, arbitrary: fc.record({ step: fc.constant('relink' as const), passed, place, superseded: place }) },
-  { weight: 2, arbitrary: fc.record({ step: fc.constant('merge' as const), passed }) },
+  { weight: 4, arbitrary: fc.record({ step: fc.constant('merge' as const), passed }) },
   { weight: 1, arbitrary: fc.record({ step: fc.constant('undo' as const), passed }) },
-  { weight: 1, arbitrary: fc.record({ step: fc.constant('forget' as const), passed, place }) },
+  { weight: 2, arbitrary: fc.record({ step: fc.constant('forget' as const), passed, place }) },
 );
 type StoredMemory = NonNullable<Awaited<ReturnType<Storage['memory']>>>;
 type Step = typeof anyStep extends fc.Arbitrary<infer Drawn> ? Drawn : never;
@@ -100,50 +100,57 @@ export function validityStorageContract(tested: TestedStorage): void {
       }
     }
 
-    async #store(step: StepOf<'store'>): Promise<void> {
-      const { begin, isGiven, text, tag, session, expiry } = step;
-      const end = step.end > begin ? step.end : Number.POSITIVE_INFINITY;
-      const { model } = this;
-      const { length } = model.memories;
+    #store(step: StepOf<'store'>): Promise<void> {
+      const { begin, isGiven } = step;
+      const { memories } = this.model;
       // Mostly one of the last memories, so that chains grow.
-      const superseded = step.supersedes === undefined ? undefined : model.memories[length - 1 - (step.supersedes % 3)];
-      const stored = await tested.storeMemory({
-        content: text,
-        tags: [tag],
-        sessionId: session,
+      const superseded = step.supersedes === undefined ? undefined : memories[memories.length - 1 - (step.supersedes % 3)];
+      return this.#storeNew({
+        content: step.text,
+        tags: [step.tag],
+        sessionId: step.session,
         createdAt: START + (isGiven ? 0 : begin),
-        storedAt: START + this.#clock,
         validFrom: isGiven ? START + begin : null,
-        validTo: toTime(end),
-        expiresAt: toTime(expiry),
+        validTo: step.end > begin ? toTime(step.end) : null,
+        expiresAt: toTime(step.expiry),
         supersedes: superseded?.id ?? null,
-        externalId: `external ${++this.#storedCount}`,
       });
+    }
+
+    /** Stores a duplicate of a memory. */
+    async #repeat({ id }: Held, { created }: StepOf<'repeat'>): Promise<void> {
+      const of = await this.#read(id);
+      const begin = of.validFrom === null ? of.createdAt : START + created;
+      const { content, tags, validFrom, validTo, expiresAt } = of;
+      const fields = { content, tags, validFrom, validTo, expiresAt, sessionId: of.sessionId as string };
+      await this.#storeNew({ ...fields, createdAt: begin });
+    }
+
+    async #storeNew(fields: Partial<NewMemory>): Promise<void> {
+      const { model } = this;
+      const externalId = `external ${++this.#storedCount}`;
+      const stored = await tested.storeMemory({ ...fields, storedAt: START + this.#clock, externalId });
       this.#stored.set(stored.id, stored);
-      const state = {
-        from: this.#clock,
-        text,
-        tag,
-        importance: 0.5,
-        session,
-        begin,
-        end,
-        version: 1,
-        mergedInto: null,
-      };
-      const held = {
-        ...{ id: stored.id, storedAt: this.#clock, expiry },
-        states: [{ ...state, supersedes: superseded?.id ?? null }],
-      };
+      const state = { from: this.#clock, ...toState(await this.#read(stored.id)) };
+      const held = { id: stored.id, storedAt: this.#clock, expiry: fromTime(stored.expiresAt), states: [state] };
       model.store(held);
+      const superseded = stored.supersedes === null ? undefined : model.find(stored.supersedes);
       if (superseded) model.supersede(held, superseded, this.#clock);
     }
 
-    async #change(memory: Held, step: StepOf<'update' | 'move' | 'relink' | 'forget'>): Promise<void> {
+    async #read(id: string): Promise<StoredMemory> {
+      const read = await tested.storage.memory('default', id, 0);
+      if (!read) throw new Error(`memory ${id} is missing`);
+      return read;
+    }
+
+    async #change(memory: Held, step: StepOf<'repeat' | 'update' | 'move' | 'relink' | 'forget'>): Promise<void> {
       const { model } = this;
       const change = { namespace: 'default', id: memory.id, at: START + this.#clock };
       const stored = { ...(this.#stored.get(memory.id) as NewMemory), storedAt: change.at };
       switch (step.step) {
+        case 'repeat':
+          return this.#repeat(memory, step);
         case 'update':
           await tested.storage.update({ ...change, ...step.change });
           return this.#observe();
@@ -189,8 +196,7 @@ export function validityStorageContract(tested: TestedStorage): void {
     /** Brings the present state of all memories, which other tests cover, into the model. */
     async #observe(): Promise<void> {
       for (const memory of this.model.memories) {
-        const read = await tested.storage.memory('default', memory.id, 0);
-        if (!read) throw new Error(`memory ${memory.id} is missing`);
+        const read = await this.#read(memory.id);
         memory.expiry = fromTime(read.expiresAt);
         const { from: _, ...before } = this.model.getPresent(memory);
         const present = toState(read);
@@ -254,7 +260,7 @@ export function validityStorageContract(tested: TestedStorage): void {
     await fc.assert(
       fc
         .asyncProperty(
-          fc.array(anyStep, { minLength: 4, maxLength: 14 }),
+          fc.array(anyStep, { minLength: 4, maxLength: 16 }),
           fc.array(fc.tuple(anyTime, anyTime, anyTag), { minLength: 3, maxLength: 3 }),
           async (drawn, questions) => {
             const steps = new Steps();
@@ -267,11 +273,7 @@ export function validityStorageContract(tested: TestedStorage): void {
         .afterEach(async () => {
           await tested.storage.deleteNamespace('default');
         }),
-      {
-        numRuns: Number(process.env.RUNS ?? propertyRuns(100)),
-        endOnFailure: !!process.env.RUNS,
-        ...(process.env.SEED && { seed: Number(process.env.SEED), path: process.env.FCPATH as string }),
-      },
+        { numRuns: propertyRuns(150) },
     );
   }, 120_000);
 

@@ -15,6 +15,7 @@ const FACT_END = START + 5 * DAY_MS;
 const CORRECTION_END = START + 6 * DAY_MS;
 const LATER_CORRECTION_AT = NOW + 20 * DAY_MS;
 const LATER_FACT_AT = NOW + 30 * DAY_MS;
+const LATER_END = NOW + 35 * DAY_MS;
 
 /** The times at which a case changes, in ISO 8601: a period includes its begin and not its end. */
 export const WHAT_HOLDS_AT = {
@@ -25,9 +26,10 @@ export const WHAT_HOLDS_AT = {
   'the end of the correction': toIso(CORRECTION_END),
   'the begin of the later correction': toIso(LATER_CORRECTION_AT),
   'the begin of the later fact': toIso(LATER_FACT_AT),
+  'the later end of the correction': toIso(LATER_END),
 } as const;
 
-const SUCCESSORS = ['none', 'live', 'not begun', 'ended', 'expired', 'forgotten', 'archived'] as const;
+const SUCCESSORS = ['none', 'live', 'ending', 'not begun', 'ended', 'expired', 'forgotten', 'archived'] as const;
 const INTERVALS = ['open', 'past', 'future'] as const;
 const DUPLICATES = ['none', 'merged', 'not merged'] as const;
 
@@ -87,13 +89,16 @@ const CASES: Case[] = SUCCESSORS.flatMap((successor) =>
   ),
 );
 
+/** The ends of corrections that hold for a time. */
+const CORRECTION_ENDS: Partial<Record<Case['successor'], number>> = { ended: CORRECTION_END, ending: LATER_END };
+
 /** Returns the memories of a case as the rule sees them at present. */
 function toModel({ successor, interval, duplicates, isSummarized }: Case): Partial<Record<Name, Held>> {
   const open = { begin: FACT_AT, end: FOREVER, counts: true, state: 'visible' as const };
   const correction = {
     ...open,
     begin: successor === 'not begun' ? LATER_CORRECTION_AT : CORRECTION_AT,
-    end: successor === 'ended' ? CORRECTION_END : FOREVER,
+    end: CORRECTION_ENDS[successor] ?? FOREVER,
     counts: successor !== 'expired' && successor !== 'forgotten',
     state: getState(successor),
     ...{ successors: [], sources: [] },
@@ -319,7 +324,7 @@ async function storeCorrections(api: MemoryApi, ids: Ids, cases: readonly Case[]
       ...{ content: TEXTS.correction, user_id: name, session_id: name, tags: [name] },
       ...{ supersedes: ids.get(name)?.get('fact') as string, created_at: toIso(CORRECTION_AT) },
       ...(successor === 'not begun' && { valid_from: toIso(LATER_CORRECTION_AT) }),
-      ...(successor === 'ended' && { valid_to: toIso(CORRECTION_END) }),
+      ...(CORRECTION_ENDS[successor] !== undefined && { valid_to: toIso(CORRECTION_ENDS[successor]) }),
       ...(successor === 'expired' && { expires_at: toIso(CORRECTION_END) }),
     })),
   );
