@@ -513,8 +513,7 @@ export function distilStorageContract(tested: TestedStorage): void {
       const [a, b, c, d] = (await storeAll([...CATS, CATS[0] ?? ''])) as StoredMemory[];
       await distil([a, b] as StoredMemory[], 'one');
       await distil([c, d] as StoredMemory[], 'other', 'other');
-      await tested.storage.forget('default', c?.id ?? '');
-      await inRun((run) => tested.storage.mergeDuplicates(run, 10));
+      await inRun((run) => tested.storage.mergeDuplicates(run, NOW, 10));
       expect([await semantic(), await semantic('other')]).not.toContain(undefined);
       await tested.storage.update({ namespace: 'default', id: a?.id ?? '', at: NOW, content: 'The cat Mimi left.' });
       expect([await semantic(), await semantic('other')]).toEqual([undefined, undefined]);

@@ -104,7 +104,8 @@ export function validityStorageContract(tested: TestedStorage): void {
       const { begin, isGiven } = step;
       const { memories } = this.model;
       // Mostly one of the last memories, so that chains grow.
-      const superseded = step.supersedes === undefined ? undefined : memories[memories.length - 1 - (step.supersedes % 3)];
+      const superseded =
+        step.supersedes === undefined ? undefined : memories[memories.length - 1 - (step.supersedes % 3)];
       return this.#storeNew({
         content: step.text,
         tags: [step.tag],
@@ -273,7 +274,7 @@ export function validityStorageContract(tested: TestedStorage): void {
         .afterEach(async () => {
           await tested.storage.deleteNamespace('default');
         }),
-        { numRuns: propertyRuns(150) },
+      { numRuns: propertyRuns(150) },
     );
   }, 120_000);
 

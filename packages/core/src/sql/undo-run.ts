@@ -283,14 +283,15 @@ async function unrefresh(
   }
   if (sources.length === 0) return;
   await decline(transaction, namespace, ordinal);
+  if (target.revision !== detail.revision && !(await restoreText(transaction, target, detail.revision))) {
+    // The earlier text was deleted, because a source was forgotten since the run. The next run makes another.
+    await erase(transaction, namespace, [target]);
+    await queueForDistilling(transaction, namespace, sources);
+    return;
+  }
   await rememberFields(transaction, namespace, [ordinal], at);
   await setSources(transaction, namespace, ordinal, sources);
   await updateSharedFields(transaction, target, await readSources(transaction, namespace, sources));
-  if (target.revision === detail.revision) return;
-  if (await restoreText(transaction, target, detail.revision)) return;
-  // The earlier text was deleted, because a source was forgotten since the run. The next run makes another.
-  await erase(transaction, namespace, [target]);
-  await queueForDistilling(transaction, namespace, sources);
 }
 
 // A merged memory can be restored as a source. If this run merged the memory, the merge is undone next. If a later run
