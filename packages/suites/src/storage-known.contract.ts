@@ -100,6 +100,41 @@ export function knownStorageContract(tested: TestedStorage): void {
     expect(await list({ ...known, externalId: 'c' })).toMatchObject([{ supersedes: a.id }]);
   });
 
+  it('links a memory past a forgotten one from the time at which both of its links were known', async () => {
+    const first = await store({ content: 'kettle a' });
+    const forgotten = await store({ content: 'kettle b', supersedes: first.id });
+    const last = await store({ content: 'kettle c', externalId: 'c' });
+    await tested.storage.store({ ...last, supersedes: forgotten.id, storedAt: THEN + 1, given: ['supersedes'] });
+    await tested.storage.forget('default', forgotten.id);
+    const getSupersededBy = async (filter: MemoryFilter) =>
+      (await list(filter)).find(({ id }) => id === first.id)?.supersededBy;
+    expect(await getSupersededBy(known)).toBeNull();
+    expect(await getSupersededBy({ known: THEN + 1 })).toBe(last.id);
+  });
+
+  it('combines a time of validity with a time of knowledge, also where only a successor has changed since', async () => {
+    const replaced = await store({ content: 'kettle a' });
+    const first = await store({
+      content: 'kettle b',
+      supersedes: replaced.id,
+      validFrom: NOW + 100,
+      validTo: NOW + 300,
+    });
+    const second = await store({ content: 'kettle c', supersedes: first.id, validFrom: NOW + 400 });
+    await update(first.id, { validTo: null });
+    await update(second.id, { validFrom: NOW + 200 });
+    const getHolding = async (at: number, filter: MemoryFilter) => {
+      const holds = { ...filter, at, holding: true as const };
+      const listed = (await list(holds)).map(({ id }) => id);
+      expect((await getRecalled('kettle', holds)).map(({ id }) => id)).toEqual(listed);
+      return listed;
+    };
+    expect(await getHolding(NOW + 250, known)).toEqual([first.id]);
+    expect(await getHolding(NOW + 350, known)).toEqual([replaced.id]);
+    expect(await getHolding(NOW + 450, known)).toEqual([second.id]);
+    for (const at of [NOW + 250, NOW + 350]) expect(await getHolding(at, {})).toEqual([second.id]);
+  });
+
   describe('with merged duplicates', () => {
     const merge = async (at = THEN + 1) => {
       const run = await tested.beginRun();

@@ -276,7 +276,7 @@ export function validityStorageContract(tested: TestedStorage): void {
         }),
       { numRuns: propertyRuns(150) },
     );
-  }, 120_000);
+  }, 600_000);
 
   it('counts the memories that hold, are superseded and have ended, of a namespace, of a user and in all', async () => {
     const present = START + PRESENT;

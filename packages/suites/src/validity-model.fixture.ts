@@ -111,25 +111,22 @@ export class Model {
     this.memories = this.memories.filter((each) => each !== gone);
     const { supersedes, mergedInto } = this.getPresent(gone);
     const passedTo = supersedes ?? mergedInto;
-    this.#bridge(gone);
-    const states = this.memories.flatMap(({ id, states }) => states.map((state) => ({ id, state })));
-    for (const { id, state } of states) {
-      if (state.mergedInto === gone.id) state.mergedInto = null;
-      if (state.supersedes === gone.id) state.supersedes = passedTo === id ? null : passedTo;
-    }
-  }
-
-  /** Links what a memory superseded to what supersedes it, for the time of both links, and removes its links. */
-  #bridge(gone: Held): void {
     const before = this.links.filter(({ successor }) => successor === gone);
     const after = this.links.filter(({ superseded }) => superseded === gone);
     this.links = this.links.filter((link) => ![link.superseded, link.successor].includes(gone));
-    for (const { superseded, ...one } of before) {
-      for (const { successor, ...other } of after) {
-        const [from, until] = [Math.max(one.from, other.from), Math.min(one.until, other.until)];
-        if (superseded !== successor && from < until) this.links.push({ superseded, successor, from, until });
+    for (const one of before) for (const other of after) this.#linkThrough(one, other);
+    for (const { id, states } of this.memories) {
+      for (const state of states.filter((each) => each.mergedInto === gone.id)) state.mergedInto = null;
+      for (const state of states.filter((each) => each.supersedes === gone.id)) {
+        state.supersedes = passedTo === id ? null : passedTo;
       }
     }
+  }
+
+  /** Links past a forgotten memory, while both links to it were known. */
+  #linkThrough({ superseded, ...one }: Link, { successor, ...other }: Link): void {
+    const [from, until] = [Math.max(one.from, other.from), Math.min(one.until, other.until)];
+    if (superseded !== successor && from < until) this.links.push({ superseded, successor, from, until });
   }
 
   /** Returns the memories that were neither merged nor forgotten, and have not expired, as they were known. */
