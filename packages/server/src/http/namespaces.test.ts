@@ -126,7 +126,14 @@ function* reads(getResponse: GetResponse): Iterable<Step> {
     yield { step: `memories with ${filter}`, url: `/memories?${filter}` };
     yield { step: `sessions with ${filter}`, url: `/sessions?${filter}` };
   }
+  for (const moment of MOMENTS) {
+    for (const list of ['/memories', '/sessions', '/session/s1', '/export']) {
+      yield { step: `${list} with ${moment}`, url: `${list}?${moment}` };
+    }
+  }
 }
+
+const MOMENTS = ['current=true', 'as_of=2026-01-01T02:00:00Z', 'known_at=2026-01-01T02:00:00Z'];
 
 /** Requests a whole list, its first page and its second page. */
 function* pages(list: string, getResponse: GetResponse): Iterable<Step> {
@@ -160,7 +167,7 @@ function* recalls(): Iterable<Step> {
     step: 'recall of a day',
     url: `/recall?query=what%20happened%20yesterday&superseded=false&track=false&${when}`,
   };
-  for (const filter of FILTERS)
+  for (const filter of [...FILTERS, ...MOMENTS])
     yield { step: `recall with ${filter}`, url: `/recall?query=ferns&explain=true&${filter}` };
   const payload = { query: 'ferns', explain: true, filter: { $not: { tag: 'theirs' } } };
   yield { step: 'recall with a body', method: 'POST', url: '/recall', payload };
