@@ -68,9 +68,10 @@ type Lasting = 'userIds' | 'agentIds' | 'tier' | 'idPart' | 'externalId' | 'at' 
  * Returns a query for the ordinals of the memories whose present fields do not tell whether the memories matched a filter
  * as they were known, or whether they were merged then. Includes no memory that was only stored later.
  */
-export function selectChanged(namespace: string, filter: MemoryFilter, known: number): Sql {
+export function selectChanged(dialect: Dialect, namespace: string, filter: MemoryFilter, known: number): Sql {
   const { userIds, agentIds, tier, idPart, externalId, at, known: _, holding, superseded, ...fields } = filter;
-  const changes = sql`SELECT ordinal FROM field_history WHERE namespace = ${namespace} AND until > ${known}`;
+  const since = sql`WHERE namespace = ${namespace} AND until > ${known}`;
+  const changes = sql`SELECT ordinal FROM field_history ${dialect.indexedBy('field_history_by_time')} ${since}`;
   const isOfFields = Object.values(fields satisfies Omit<MemoryFilter, Lasting>).some((value) => value !== undefined);
   if (holding || superseded === false) {
     // A memory holds as the memories hold that supersede it, directly or through others.
@@ -80,8 +81,10 @@ export function selectChanged(namespace: string, filter: MemoryFilter, known: nu
         UNION SELECT ordinal FROM succession WHERE namespace = ${namespace} AND linked_at > ${known}
         UNION SELECT ordinal FROM succession WHERE namespace = ${namespace} AND unlinked_at > ${known}
         UNION SELECT l.ordinal FROM changed c CROSS JOIN succession l
-        WHERE l.namespace = ${namespace} AND l.successor = c.ordinal)
+        WHERE ${dialect.unindexed(raw('l.namespace'))} = ${namespace} AND l.successor = c.ordinal)
       SELECT ordinal FROM changed`;
   }
-  return sql`${changes}${raw(isOfFields ? '' : ' AND regroups')} GROUP BY ordinal`;
+  if (isOfFields) return sql`${changes} GROUP BY ordinal`;
+  return sql`
+    SELECT ordinal FROM field_history ${dialect.indexedBy('field_history_of_groups')} ${since} AND regroups GROUP BY ordinal`;
 }

@@ -103,7 +103,7 @@ async function readChanges(
   const { known } = toMoment({ filter, now });
   if (known === undefined) return undefined;
   const found = await queries.row<Pick<Changes, 'changed' | 'passing'>>(sql`
-    WITH changed AS MATERIALIZED (${selectChanged(namespace, filter, known)}),
+    WITH changed AS MATERIALIZED (${selectChanged(POSTGRES, namespace, filter, known)}),
       passing AS (
         SELECT m.ordinal FROM changed
         ${joinKnown(POSTGRES, { known }, 'm', { namespace: sql`${namespace}`, ordinal: raw('changed.ordinal') })}

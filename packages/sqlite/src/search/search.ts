@@ -252,7 +252,8 @@ function applyKnown(
   known: number,
 ): void {
   const changed = new Set(varying.filter((ordinal) => indexQuery.isAllowed(index.getRow(ordinal))));
-  for (const { ordinal } of readRows<Found>(connection, selectChanged(namespace, filter, known))) changed.add(ordinal);
+  for (const { ordinal } of readRows<Found>(connection, selectChanged(SQLITE, namespace, filter, known)))
+    changed.add(ordinal);
   const found = readRows<Found>(
     connection,
     sql`SELECT m.ordinal FROM ${SQLITE.ordinals('named', [...changed])} CROSS JOIN ${fromMemory(SQLITE, { known })}

@@ -72,19 +72,27 @@ function hasNoSession({ marks }: Description, row: number): boolean {
 
 function getRowRelations(context: SearchContext): RowRelations {
   const { index } = context;
+  const ended = findEnded(context);
   return {
     isAllowed: (row) => context.indexQuery.isAllowed(row),
     previous: (row) => index.previous(row),
     next: (row) => index.next(row),
-    successor: (row) => getSuccessor(context, row),
+    successor: (row) => getSuccessor(context, ended, row),
     sources: (row) => getSources(context, row),
     relevant: (rows) => relevant(context, rows),
   };
 }
 
+/** Returns the ordinals of the memories that had a successor at an earlier time, and lost it since. */
+function findEnded({ connection, namespace, moment: { known } }: SearchContext): ReadonlySet<number> {
+  if (known === undefined) return new Set();
+  const ended = sql(connection, 'SELECT ordinal FROM succession WHERE namespace = ? AND unlinked_at > ?').pluck();
+  return new Set(ended.all(namespace, known) as number[]);
+}
+
 /** Returns the row of the memory that replaces the memory of `row`, or `NO_ROW` if no indexed memory does. */
-function getSuccessor({ connection, index, moment }: SearchContext, row: number): number {
-  if (moment.known === undefined && !index.hasSuccessor(row)) return NO_ROW;
+function getSuccessor({ connection, index, moment }: SearchContext, ended: ReadonlySet<number>, row: number): number {
+  if (!index.hasSuccessor(row) && !ended.has(index.ordinal(row))) return NO_ROW;
   const [found] = readRows<{ ordinal: number | null }>(
     connection,
     toSql`SELECT ${getReplacement(SQLITE, moment)} AS ordinal FROM memory m WHERE m.ordinal = ${index.ordinal(row)}`,
