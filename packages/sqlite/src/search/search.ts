@@ -185,11 +185,14 @@ export function readContents(
     );
     yield* own;
     if (!isKnownEarlier || maxRows === own.length) return;
+    const duplicates = sql`SELECT d.ordinal FROM memory s CROSS JOIN memory d INDEXED BY memory_merged
+      WHERE s.ordinal = ${ordinal} AND d.namespace = s.namespace AND d.merged_into = s.id`;
+    // Most memories have no duplicates, and the statement that reads them takes longer.
+    if (readRows(connection, sql`${duplicates} LIMIT 1`).length === 0) return;
     yield* readRows<ResultRow>(
       connection,
       sql`SELECT ${columns}, ${ordinal} AS survivor
-        FROM (SELECT d.ordinal FROM memory s CROSS JOIN memory d INDEXED BY memory_merged
-          WHERE s.ordinal = ${ordinal} AND d.namespace = s.namespace AND d.merged_into = s.id) AS duplicate
+        FROM (${duplicates}) AS duplicate
         CROSS JOIN ${memories} WHERE m.ordinal = duplicate.ordinal AND ${passing}
         ORDER BY m.created_at, m.ordinal LIMIT ${maxRows - own.length}`,
     );
