@@ -96,7 +96,9 @@ export class Reranking {
       probabilities ? withReranks(signals, probabilities) : signals,
       request,
     );
-    const { stagesMs, ...found } = toSearchResults(await this.#read(ordinals, request));
+    const { stagesMs, ...found } = toSearchResults(
+      await this.#read(ordinals, request, { limit: request.ranking.limit }),
+    );
     return { ...found, stagesMs: { ...stagesMs, rerank }, reranked: probabilities !== undefined };
   }
 
@@ -113,10 +115,17 @@ export class Reranking {
   }
 
   /** Reads memories, without those of other owners, because the index may confuse owners. */
-  async #read(ordinals: number[], request: RankedSearchRequest) {
-    const { namespace, maxBytes, filter, now } = request;
-    const reading = { now, filter, limit: request.ranking.limit };
-    const { memories, truncated } = await this.#parts.storage.read(namespace, ordinals, reading, maxBytes);
+  async #read(
+    ordinals: number[],
+    { namespace, maxBytes, filter, now }: RankedSearchRequest,
+    reading: { limit?: number } = {},
+  ) {
+    const { memories, truncated } = await this.#parts.storage.read(
+      namespace,
+      ordinals,
+      { now, filter, ...reading },
+      maxBytes,
+    );
     return { memories: memories.filter((memory) => belongsTo(memory, filter)), truncated };
   }
 
@@ -144,7 +153,7 @@ export class Reranking {
     // A user may have stored a first memory since `#isOfOneUser`.
     const filter = { ...request.filter, userIds: request.filter.userIds ?? [''] };
     const { memories } = await this.#read([...ordinals], { ...request, filter });
-    const contents = new Map(memories.map(({ ordinal, content }) => [ordinal, content]));
+    const contents = new Map(memories.map(({ ordinal, survivor = ordinal, content }) => [survivor, content]));
     return candidates.flatMap(({ ordinal, previous }) => {
       const content = contents.get(ordinal);
       const before = previous === undefined ? undefined : contents.get(previous);

@@ -202,7 +202,7 @@ describe('commands for memories of a service', () => {
     expect(shown).toMatch(/\nmetadata +\{"room":1\}\n(.+\n)*expires_at +-\n(.+\n)*version +2\n\nAda likes\ncars\n$/);
     const texts = await list<MemoryText>('history', id);
     expect(texts.map(({ content }) => content)).toEqual(['Ada likes\ntrains', 'Ada likes\ncars']);
-    const earlier = await list<MemoryText>('history', id, '--as-of', texts[0]?.held_from as string);
+    const earlier = await list<MemoryText>('history', id, '--known-at', texts[0]?.held_from as string);
     expect(earlier).toEqual([texts[0]]);
     const time = '\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\dZ';
     expect(await getText('history', id, '--utc')).toMatch(

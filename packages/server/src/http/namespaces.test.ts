@@ -238,6 +238,7 @@ function* owned(): Iterable<Step> {
     yield { step: `${url} of Ann that holds`, url: `${url}${ann}&current=true` };
     yield { step: `${url} of Ann that held`, url: `${url}${ann}&as_of=2024-01-01` };
   }
+  yield { step: 'events of Ann with a filter', url: `/events?${ann}${filter}` };
   yield { step: 'users', url: '/users?limit=1' };
   yield { step: 'more users', url: '/users?cursor=none' };
   const quota = { memories: 10, bytes: null };
