@@ -661,64 +661,67 @@ export function memoryApiContract(
     });
   });
 
-  describeMethod(
-    'recall',
-    () => {
-      const session_id = 'what was known';
-      const known: { id: string; later: string; known_at: string } = { id: '', later: '', known_at: '' };
-      const tag = ['samovar'];
+  describe('known_at', () => {
+    const session_id = 'what was known';
+    const known: { id: string; later: string; known_at: string } = { id: '', later: '', known_at: '' };
+    const tag = ['samovar'];
 
-      beforeAll(async () => {
-        known.id = await getId(
-          memory.store({ content: 'the samovar is brass', session_id, tags: tag, importance: 0.25 }),
-        );
-        await new Promise((resolve) => setTimeout(resolve, 5));
-        known.known_at = new Date().toISOString();
-        await new Promise((resolve) => setTimeout(resolve, 5));
-        await memory.update(known.id, { content: 'the samovar is copper', tags: [], importance: 0.75 });
-        known.later = await getId(memory.store({ content: 'the samovar is sold', session_id, supersedes: known.id }));
-      });
+    beforeAll(async () => {
+      known.id = await getId(
+        memory.store({ content: 'the samovar is brass', session_id, tags: tag, importance: 0.25 }),
+      );
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      known.known_at = new Date().toISOString();
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      await memory.update(known.id, { content: 'the samovar is copper', tags: [], importance: 0.75 });
+      known.later = await getId(memory.store({ content: 'the samovar is sold', session_id, supersedes: known.id }));
+    });
 
-      it('returns the memories of a time as they were, with the revision of a text that has changed since', async () => {
+    it('returns the memories of a time as they were, with the revision of a text that has changed since', async () => {
+      const { id, known_at } = known;
+      const earlier = { id, content: 'the samovar is brass', revision: 1, tags: tag };
+      const { results } = await memory.recall({ query: 'samovar', session_id, tag, known_at });
+      expect(results).toMatchObject([earlier]);
+      expect(results[0]).not.toHaveProperty('superseded_by');
+      const transcript = await memory.session({ session_id, known_at });
+      expect(transcript).toMatchObject({ total: 1, memories: [earlier] });
+    });
+
+    describeMethod('memories', () => {
+      it('returns lists and the history of a time as they were', async () => {
         const { id, known_at } = known;
         const earlier = { id, content: 'the samovar is brass', revision: 1, tags: tag };
-        const { results } = await memory.recall({ query: 'samovar', session_id, tag, known_at });
-        expect(results).toMatchObject([earlier]);
-        expect(results[0]).not.toHaveProperty('superseded_by');
         const { memories } = await memory.memories({ session_id, tag, known_at });
         expect(memories).toMatchObject([{ ...earlier, importance: 0.25, version: 1, superseded_by: null }]);
-        const transcript = await memory.session({ session_id, known_at });
-        expect(transcript).toMatchObject({ total: 1, memories: [earlier] });
         const { sessions } = await memory.sessions({ session_id, known_at });
         expect(sessions).toMatchObject([{ session_id, total: 1 }]);
         expect((await memory.history(id, { known_at })).texts).toMatchObject([{ revision: 1 }]);
-      });
-
-      it('combines known_at with as_of, current and filters', async () => {
-        const { id, later, known_at } = known;
-        const current = await memory.recall({ query: 'samovar', session_id, current: true });
-        expect(current.results.map((result) => result.id)).toEqual([later]);
-        expect(await recallIds({ query: 'samovar', session_id, current: true, known_at })).toEqual([id]);
-        const filter = { importance: { $lt: 0.5 } };
-        expect(await recallIds({ query: 'samovar', session_id, filter, as_of: '2999-01-01', known_at })).toEqual([id]);
-        expect(await recallIds({ query: 'samovar', session_id, as_of: '2001-01-01', known_at })).toEqual([]);
-      });
-
-      it('returns the present for a known_at in the future, and nothing for one before all memories', async () => {
-        const request = { query: 'samovar', session_id };
-        const present = await memory.recall(request);
-        expect(await memory.recall({ ...request, known_at: '2999-01-01' })).toEqual(present);
-        expect(present.results[0]).not.toHaveProperty('revision');
-        expect(await recallIds({ ...request, known_at: '2001-01-01' })).toEqual([]);
-      });
-
-      it('refuses a known_at that is no time', async () => {
-        await expectError(memory.recall({ query: 'samovar', known_at: 'then' }), 'INVALID_REQUEST', '/known_at');
         await expectError(memory.memories({ known_at: 'then' }), 'INVALID_REQUEST', '/known_at');
       });
-    },
-    'known_at',
-  );
+    });
+
+    it('combines known_at with as_of, current and filters', async () => {
+      const { id, later, known_at } = known;
+      const current = await memory.recall({ query: 'samovar', session_id, current: true });
+      expect(current.results.map((result) => result.id)).toEqual([later]);
+      expect(await recallIds({ query: 'samovar', session_id, current: true, known_at })).toEqual([id]);
+      const filter = { importance: { $lt: 0.5 } };
+      expect(await recallIds({ query: 'samovar', session_id, filter, as_of: '2999-01-01', known_at })).toEqual([id]);
+      expect(await recallIds({ query: 'samovar', session_id, as_of: '2001-01-01', known_at })).toEqual([]);
+    });
+
+    it('returns the present for a known_at in the future, and nothing for one before all memories', async () => {
+      const request = { query: 'samovar', session_id };
+      const present = await memory.recall(request);
+      expect(await memory.recall({ ...request, known_at: '2999-01-01' })).toEqual(present);
+      expect(present.results[0]).not.toHaveProperty('revision');
+      expect(await recallIds({ ...request, known_at: '2001-01-01' })).toEqual([]);
+    });
+
+    it('refuses a known_at that is no time', async () => {
+      await expectError(memory.recall({ query: 'samovar', known_at: 'then' }), 'INVALID_REQUEST', '/known_at');
+    });
+  });
 
   describeMethod('memories', () => {
     it('returns the memory with an external id', async () => {
