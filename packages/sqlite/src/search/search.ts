@@ -162,42 +162,51 @@ export function readContents(
   const isKnownEarlier = moment.known !== undefined;
   const passing = liveAndPassing(SQLITE, namespace, isKnownEarlier ? filter : {}, now);
   const columns = resultColumns(SQLITE, moment);
-  const memories = fromMemory(SQLITE, moment);
   return readResults(rows(), maxBytes);
 
   function* rows(): Iterable<ResultRow> {
     let left = limit;
-    for (const ordinal of ordinals) {
+    for (const row of isKnownEarlier ? readKnown() : readPresent()) {
+      // The filter is checked again, because the index stores users and agents as digests, which can collide.
+      if (!belongsTo({ userId: row.user_id, agentId: row.agent_id }, filter)) continue;
       if (left === 0) return;
-      for (const row of readFound(ordinal, left)) {
-        // The filter is checked again, because the index stores users and agents as digests, which can collide.
-        if (!belongsTo({ userId: row.user_id, agentId: row.agent_id }, filter)) continue;
-        left -= 1;
-        yield row;
-      }
+      left -= 1;
+      yield row;
     }
   }
 
-  function* readFound(ordinal: number, maxRows: number): Iterable<ResultRow> {
-    const own = readRows<ResultRow>(
-      connection,
-      sql`SELECT ${columns}, NULL AS survivor FROM ${memories} WHERE m.ordinal = ${ordinal} AND ${passing}`,
-    );
-    yield* own;
-    if (!isKnownEarlier || maxRows === own.length) return;
-    const duplicates = sql`SELECT d.ordinal FROM memory s CROSS JOIN memory d INDEXED BY memory_merged
-      WHERE s.ordinal = ${ordinal} AND d.namespace = s.namespace AND d.merged_into = s.id`;
-    // Most memories have no duplicates, and the statement that reads them takes longer.
-    if (readRows(connection, sql`${duplicates} LIMIT 1`).length === 0) return;
-    yield* readRows<ResultRow>(
-      connection,
-      sql`SELECT ${columns}, ${ordinal} AS survivor
-        FROM (${duplicates}) AS duplicate
-        CROSS JOIN ${memories} WHERE m.ordinal = duplicate.ordinal AND ${passing}
-        ORDER BY m.created_at, m.ordinal LIMIT ${maxRows - own.length}`,
-    );
+  function* readPresent(): Iterable<ResultRow> {
+    const memories = fromMemory(SQLITE, moment);
+    for (const ordinal of ordinals) {
+      yield* readRows<ResultRow>(
+        connection,
+        sql`SELECT ${columns}, NULL AS survivor FROM ${memories} WHERE m.ordinal = ${ordinal} AND ${passing}`,
+      );
+    }
+  }
+
+  // Reads several memories at once, because a statement over earlier fields takes long to begin.
+  function* readKnown(): Iterable<ResultRow> {
+    for (let from = 0; from < ordinals.length; from += KNOWN_AT_ONCE) {
+      const named = SQLITE.ordinals('named', ordinals.slice(from, from + KNOWN_AT_ONCE));
+      yield* readRows<ResultRow>(
+        connection,
+        sql`
+        WITH found (ordinal, survivor, place) AS MATERIALIZED (
+          SELECT named.ordinal, NULL, named.place FROM ${named}
+          UNION ALL
+          SELECT d.ordinal, s.ordinal, named.place FROM ${named} CROSS JOIN memory s CROSS JOIN memory d INDEXED BY memory_merged
+          WHERE s.ordinal = named.ordinal AND d.namespace = s.namespace AND d.merged_into = s.id)
+        SELECT ${columns}, found.survivor FROM found CROSS JOIN ${fromMemory(SQLITE, moment)}
+        WHERE m.ordinal = found.ordinal AND ${passing}
+        ORDER BY found.place, found.survivor IS NOT NULL, m.created_at, m.ordinal`,
+      );
+    }
   }
 }
+
+/** Memories whose earlier fields one statement reads. */
+const KNOWN_AT_ONCE = 16;
 
 /** A query on the index, and the words that it searches. */
 interface WordQuery {
