@@ -70,15 +70,28 @@ function headerValue({ name, schema }: Parameter): fc.Arbitrary<string> {
 
 function getBody([type, { schema }]: [string, { schema: Schema }]): fc.Arbitrary<{ type: string; value: unknown }> {
   const value = isLines(type) ? fc.array(validValue(schema), { maxLength: 6 }) : validValue(schema);
-  return value.map((generated) => ({ type, value: withOwnerInBody(generated) }));
+  const toCoherent = (generated: unknown) =>
+    Array.isArray(generated) ? generated.map(toCoherentBody) : toCoherentBody(generated);
+  return value.map((generated) => ({ type, value: toCoherent(generated) }));
 }
 
-/** Removes `shared` without a user or an agent, as `withOwner` does. */
-function withOwnerInBody(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || !('shared' in value)) return value;
-  if ('user_id' in value || 'agent_id' in value) return value;
-  const { shared: _, ...others } = value;
-  return others;
+/** Changes the fields of a body that contradict each other. Their schemas do not express these rules. */
+function toCoherentBody(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  const names = Object.keys(value);
+  const fields = Object.entries(value).filter(([name]) => isCoherent(name, names));
+  // A memory must end after it begins.
+  return Object.fromEntries(
+    fields.map(([name, field]) => [name, name === 'valid_to' && field !== null ? LAST_TIME : field]),
+  );
+}
+
+const LAST_TIME = '9999-12-31T23:59:59.999Z';
+
+/** Returns false for `shared` without a user or an agent, and for `current` with `as_of`, which the service refuses. */
+function isCoherent(name: string, names: readonly string[]): boolean {
+  if (name === 'shared') return names.includes('user_id') || names.includes('agent_id');
+  return name !== 'current' || !names.includes('as_of');
 }
 
 function isLines(type: string): boolean {
@@ -90,13 +103,12 @@ function getQuery(parameters: Parameter[]): fc.Arbitrary<[string, string][]> {
     const generated = getPairs(parameter);
     return parameter.required ? generated : fc.oneof(fc.constant([]), generated);
   });
-  return fc.tuple(...pairs).map((all) => withOwner(all.flat()));
+  return fc.tuple(...pairs).map((all) => toCoherentQuery(all.flat()));
 }
 
-/** Removes `shared` without a user or an agent, because the service refuses it. */
-function withOwner(query: [string, string][]): [string, string][] {
-  const hasOwner = query.some(([name]) => name === 'user_id' || name === 'agent_id');
-  return hasOwner ? query : query.filter(([name]) => name !== 'shared');
+function toCoherentQuery(query: [string, string][]): [string, string][] {
+  const names = query.map(([name]) => name);
+  return query.filter(([name]) => isCoherent(name, names));
 }
 
 function getPairs({ name, schema, content }: Parameter): fc.Arbitrary<[string, string][]> {
