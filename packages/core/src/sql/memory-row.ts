@@ -67,10 +67,18 @@ type ResultRow = Pick<
   survivor?: number | null;
 };
 
-/** Returns the columns of `ResultRow` in `memory m`. */
-export function resultColumns(dialect: Dialect, moment: Moment): Sql {
+/**
+ * Returns the columns of `ResultRow` in `memory m`.
+ *
+ * @param supersededBy the expression of the column `superseded_by`
+ */
+export function resultColumns(
+  dialect: Dialect,
+  moment: Moment,
+  supersededBy: Sql = getSupersededBy(dialect, moment),
+): Sql {
   return sql`m.ordinal, m.id, m.content, m.tags, m.session_id, m.user_id, m.agent_id, m.external_id, m.source, m.tier, m.importance,
-    m.metadata, m.created_at, m.updated_at, m.valid_from, m.valid_to, ${getSupersededBy(dialect, moment)} AS superseded_by,
+    m.metadata, m.created_at, m.updated_at, m.valid_from, m.valid_to, ${supersededBy} AS superseded_by,
     ${getEarlierRevision(moment)} AS earlier_revision`;
 }
 

@@ -21,7 +21,16 @@ export function isHolding(dialect: Dialect, moment: Moment): Sql {
 
 /** Returns a condition on `memory m`: no memory replaces it at a moment. */
 export function isNotReplaced(dialect: Dialect, moment: Moment): Sql {
-  return sql`NOT EXISTS ${getReplacement(dialect, moment)}`;
+  return sql`(NOT ${hasLink(dialect)} OR NOT EXISTS ${getReplacement(dialect, moment)})`;
+}
+
+/**
+ * Returns a condition on `memory m`: a memory supersedes it, or did so. Most memories have no link, and SQLite takes
+ * about 0.1 ms to begin the recursive query of `getReplacement`.
+ */
+function hasLink(dialect: Dialect): Sql {
+  return sql`EXISTS (
+    SELECT 1 FROM succession l WHERE ${dialect.unindexed(raw('l.namespace'))} = m.namespace AND l.ordinal = m.ordinal)`;
 }
 
 /**
@@ -80,5 +89,6 @@ export function validityTimes(dialect: Dialect): Sql {
 
 /** Returns an expression: the id of the memory that replaces `memory m` at a moment, or null. */
 export function getSupersededBy(dialect: Dialect, moment: Moment): Sql {
-  return sql`(SELECT r.id FROM memory r WHERE r.namespace = m.namespace AND r.ordinal = ${getReplacement(dialect, moment)})`;
+  return sql`CASE WHEN ${hasLink(dialect)} THEN (
+    SELECT r.id FROM memory r WHERE r.namespace = m.namespace AND r.ordinal = ${getReplacement(dialect, moment)}) END`;
 }
