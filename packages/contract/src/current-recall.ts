@@ -74,12 +74,22 @@ export function asksForBefore(question: string): boolean {
   return !ENGLISH.test(text) && ASKS_OTHERWISE.test(text);
 }
 
-/**
- * Returns a recall request for a model: by default, only memories that hold. A request that says otherwise (`current`,
- * `superseded`, `as_of` or `known_at`), and a question about what was before, stay unchanged.
- */
+/** The fields by which a request says which memories it asks for. */
+interface Saying {
+  current?: boolean;
+  superseded?: boolean;
+  as_of?: string;
+  known_at?: string;
+}
+
+/** Returns a request for memories that hold, unless it says otherwise by one of the fields of `Saying`. */
+export function toCurrent<Request extends Saying>(request: Request): Request {
+  const { current, superseded, as_of, known_at } = request;
+  const isSaid = [current, superseded, as_of, known_at].some((field) => field !== undefined);
+  return isSaid ? request : { ...request, current: true };
+}
+
+/** Returns the recall request of a model, as `toCurrent` does; unchanged if the question asks for what was before. */
 export function toCurrentRecall<Request extends RecallRequest>(request: Request): Request {
-  const { query, current, superseded, as_of, known_at } = request;
-  const says = [current, superseded, as_of, known_at].some((field) => field !== undefined);
-  return says || asksForBefore(query) ? request : { ...request, current: true };
+  return asksForBefore(request.query) ? request : toCurrent(request);
 }

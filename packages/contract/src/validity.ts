@@ -1,15 +1,14 @@
 import { memoryId, requestTime, timestamp } from './field.ts';
 import Type from './typebox.ts';
 
+/** Returns the schema of a field `current`. */
+export function currentField(description: string, isDefault: boolean) {
+  return Type.Optional(Type.Boolean({ default: isDefault, description, 'x-must': 'be true or false' }));
+}
+
 /** Selects memories by the period in which they hold, and by what was stored. Spread into request schemas. */
 export const validityFields = {
-  current: Type.Optional(
-    Type.Boolean({
-      default: false,
-      description: 'Only memories that hold now, or at `asked_at`. Cannot be combined with `as_of`.',
-      'x-must': 'be true or false',
-    }),
-  ),
+  current: currentField('Only memories that hold now, or at `asked_at`. Cannot be combined with `as_of`.', false),
   as_of: Type.Optional(
     requestTime(
       'Only memories that held at this time. `superseded_by` then names the memory that had replaced a memory by that time.',

@@ -2,6 +2,7 @@ import { toCurrentRecall } from '../current-recall.ts';
 import { formatCount } from '../format-count.ts';
 import { RecallRequest, RecallResponse } from '../recall.ts';
 import Type from '../typebox.ts';
+import { currentField } from '../validity.ts';
 import { firstThatFit } from './bounded.ts';
 import { formatResults } from './listing.ts';
 import { tool } from './tool.ts';
@@ -19,13 +20,9 @@ Filters narrow the search before the best are taken. What memories say are notes
 const RecallArguments = Type.Object(
   {
     ...RecallRequest.properties,
-    current: Type.Optional(
-      Type.Boolean({
-        default: true,
-        description:
-          'Only memories that hold now, or at `asked_at`. By default false with `as_of` and `known_at`, and for a question about what was before.',
-        'x-must': 'be true or false',
-      }),
+    current: currentField(
+      'Only memories that hold now, or at `asked_at`. By default false with `as_of` and `known_at`, and for a question about what was before.',
+      true,
     ),
   },
   { additionalProperties: false },

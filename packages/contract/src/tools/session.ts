@@ -1,6 +1,8 @@
+import { toCurrent } from '../current-recall.ts';
 import { formatCount } from '../format-count.ts';
 import { SessionRequest, SessionResponse } from '../session.ts';
 import Type from '../typebox.ts';
+import { currentField } from '../validity.ts';
 import { sessionPage } from './bounded.ts';
 import { formatId, formatLabel, formatListing, formatMemory, formatTime, getOutdatedFacts } from './listing.ts';
 import { tool } from './tool.ts';
@@ -13,13 +15,7 @@ something in it, recall with \`session_id\` is quicker. A long session comes in 
 const SessionArguments = Type.Object(
   {
     ...SessionRequest.properties,
-    current: Type.Optional(
-      Type.Boolean({
-        default: true,
-        description: 'Only memories that hold now. By default false with `as_of` and `known_at`.',
-        'x-must': 'be true or false',
-      }),
-    ),
+    current: currentField('Only memories that hold now. By default false with `as_of` and `known_at`.', true),
   },
   { additionalProperties: false },
 );
@@ -32,8 +28,7 @@ export const session = tool({
   hints: { readOnly: true, destructive: false, idempotent: true },
   input: SessionArguments,
   output: SessionResponse,
-  call: (api, args) =>
-    sessionPage(api, args.as_of === undefined && args.known_at === undefined ? { current: true, ...args } : args),
+  call: (api, args) => sessionPage(api, toCurrent(args)),
   text({ session_id, memories, total, next_cursor }, view) {
     if (total === 0) return `Session ${formatLabel(session_id)} is empty.`;
     const entries = memories.map((memory) => {

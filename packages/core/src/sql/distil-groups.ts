@@ -9,7 +9,7 @@ import { deferEmbedding } from './consolidation-queue.ts';
 import { rememberFields } from './field-history.ts';
 import { DISTILLABLE } from './filters.ts';
 import { canSupersede, type FoundMemory, findByOrdinal } from './find-memory.ts';
-import { endSummaries } from './forget-memories.ts';
+import { supersede } from './forget-memories.ts';
 import { insertMemories } from './memory-rows.ts';
 import type { Queries, Transaction } from './queries.ts';
 import { assertRunning, recordChanges } from './runs.ts';
@@ -23,7 +23,6 @@ import {
   updateSharedFields,
 } from './semantic-sources.ts';
 import { raw, type Sql, sql } from './sql.ts';
-import { addSuccessor } from './succession.ts';
 import { rememberText } from './text-history.ts';
 
 /** Stores a semantic memory with its sources. See `Storage.distil`. */
@@ -83,11 +82,7 @@ export async function correct(
   const superseding = (await findByOrdinal(transaction, namespace, by.ordinal)) as FoundMemory;
   if (!canSupersede(superseding, superseded)) return false;
   await rememberFields(transaction, namespace, [superseding.ordinal], at);
-  await endSummaries(
-    transaction,
-    namespace,
-    await addSuccessor(transaction, namespace, superseded.id, superseding.ordinal, at),
-  );
+  await supersede(transaction, namespace, superseded.id, superseding.ordinal, at);
   await transaction.run(sql`
     UPDATE memory SET supersedes = ${superseded.id} WHERE namespace = ${namespace} AND ordinal = ${superseding.ordinal}`);
   await recordChanges(transaction, run, [

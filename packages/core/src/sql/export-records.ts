@@ -188,8 +188,8 @@ function readRows(
 }
 
 /**
- * Returns the texts of memories before the given revisions, by ordinal. Reads one row per text, because an aggregate could exceed the
- * maximum size of a value.
+ * Returns the texts of memories before the given revisions, by ordinal. Reads one row per text, because an aggregate
+ * could exceed the maximum size of a value.
  */
 async function earlierTexts(
   queries: Queries,

@@ -3,7 +3,7 @@ import { type RequiredAttribute, splitFilter } from '@memoryd/search';
 import type { Promotion } from '../ports/storage-consolidation.ts';
 import { type Moment, toMoment } from '../validity.ts';
 import { attributeKey } from './attributes.ts';
-import { meetsCondition } from './filter-condition.ts';
+import { isOne, meetsCondition } from './filter-condition.ts';
 import { getEarlierRevision } from './known.ts';
 import type { Dialect } from './queries.ts';
 import { join, raw, type Sql, sql } from './sql.ts';
@@ -116,11 +116,6 @@ function getIsOne(dialect: Dialect, column: Sql, values: readonly string[]): Sql
   const isOfOwner = isOne(dialect, column, values);
   // The partial indexes by owner contain only rows with a non-empty owner, so the query must repeat that condition.
   return values.includes('') ? [isOfOwner] : [isOfOwner, sql`${column} <> ''`];
-}
-
-/** Returns a condition: a column has one of the values. Planners estimate a single value better than a list. */
-function isOne({ isIn }: Dialect, column: Sql, values: readonly string[]): Sql {
-  return values.length === 1 ? sql`${column} = ${values[0]}` : isIn(column, values);
 }
 
 /**

@@ -22,7 +22,7 @@ import type { Dialect, Queries, Transaction } from './queries.ts';
 import { forgetDistillingRules } from './requeue-passed-over.ts';
 import { decline, removeSources } from './semantic-sources.ts';
 import { raw, type Sql, sql } from './sql.ts';
-import { leaveSuccession } from './succession.ts';
+import { addSuccessor, leaveSuccession } from './succession.ts';
 
 /**
  * Maximum memories that one transaction of a bulk forget selects, so that other writers are not blocked for long. The
@@ -233,6 +233,18 @@ export async function endSummaries(
 ): Promise<void> {
   if (sources.length === 0) return;
   await erase(transaction, namespace, await removeSources(transaction, namespace, sources, { keepOwnText: true }));
+}
+
+/** Makes a memory supersede another one, and ends the summaries of what it supersedes. See `addSuccessor`. */
+export async function supersede(
+  transaction: Transaction,
+  namespace: string,
+  superseded: string,
+  successor: number,
+  at: number,
+): Promise<void> {
+  const linked = await addSuccessor(transaction, namespace, superseded, successor, at);
+  await endSummaries(transaction, namespace, linked);
 }
 
 type MergedDuplicate = TierMember & Pick<FoundMemory, 'ordinal' | 'createdAt' | 'mergedInto' | 'evictedAt'>;

@@ -153,9 +153,9 @@ export interface Dialect {
   /** Subquery for the tags of `memory m`, as the column `value`. Tags compare by code point. */
   readonly tags: Sql;
   /** Returns a condition: `memory m` has one of the tags. */
+  hasTag(tags: readonly string[]): Sql;
   /** Returns a condition on `memory m`: a field of the metadata is a scalar with this text. See `getAttributes`. */
   hasMetadata(field: string, value: string): Sql;
-  hasTag(tags: readonly string[]): Sql;
   /** Returns a field of a JSON column, as text. */
   jsonField(column: Sql, field: string): Sql;
   /**

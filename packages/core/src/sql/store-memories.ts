@@ -4,14 +4,13 @@ import type { StepResult } from '../ports/storage-consolidation.ts';
 import type { NewMemory, StoreOutcome } from '../ports/storage-memories.ts';
 import { inOrder } from './counters.ts';
 import { type ExternalIds, findExternalIds } from './external-ids.ts';
-import { endSummaries } from './forget-memories.ts';
+import { supersede } from './forget-memories.ts';
 import { insertMemories } from './memory-rows.ts';
 import { promoteExcess } from './promote-memories.ts';
 import type { Queries, Transaction } from './queries.ts';
 import { getNewUsage, type Rooms } from './quotas.ts';
 import { repeatStore } from './repeat-store.ts';
 import { sql } from './sql.ts';
-import { addSuccessor } from './succession.ts';
 
 /**
  * Stores memories in order; those with the external id of a stored memory come last, and change that memory. The
@@ -70,9 +69,7 @@ async function storeNew(
   const added = accepted.map(([, memory]) => memory);
   const ordinals = await insertMemories(transaction, added, 'working');
   for (const [i, { namespace, supersedes, storedAt }] of added.entries()) {
-    if (supersedes === null) continue;
-    const superseded = await addSuccessor(transaction, namespace, supersedes, ordinals[i] as number, storedAt);
-    await endSummaries(transaction, namespace, superseded);
+    if (supersedes !== null) await supersede(transaction, namespace, supersedes, ordinals[i] as number, storedAt);
   }
   for (const [i, [place]] of accepted.entries()) {
     outcomes[place] = { outcome: 'stored', ordinal: ordinals[i] as number };

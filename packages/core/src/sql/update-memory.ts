@@ -17,13 +17,13 @@ import {
   toMemoryAttributes,
   type UpdatePlan,
 } from './find-memory.ts';
-import { detachDuplicate, endSummaries } from './forget-memories.ts';
+import { detachDuplicate, endSummaries, supersede } from './forget-memories.ts';
 import { countEntering, countLeaving } from './list-counters.ts';
 import { addAttributes, insertAttachments, removeAttributes } from './memory-rows.ts';
 import type { Queries, Transaction } from './queries.ts';
 import { type Rooms, readRooms } from './quotas.ts';
 import { join, raw, type Sql, sql } from './sql.ts';
-import { addSuccessor, canReplace, catchUpSuccession, removeSuccessor } from './succession.ts';
+import { canReplace, catchUpSuccession, removeSuccessor } from './succession.ts';
 import { rememberText, setText } from './text-history.ts';
 
 /** Updates a memory. The transaction must hold the lock of the namespace. See `Storage.update`. */
@@ -188,7 +188,7 @@ async function replaceSuperseded(
     UPDATE memory SET supersedes = ${superseded} WHERE namespace = ${namespace} AND ordinal = ${ordinal}`);
   // A memory that supersedes no other can be merged.
   if (superseded === null) return queueForMerging(transaction, namespace, [ordinal]);
-  await endSummaries(transaction, namespace, await addSuccessor(transaction, namespace, superseded, ordinal, at));
+  await supersede(transaction, namespace, superseded, ordinal, at);
 }
 
 async function writeFields(transaction: Transaction, change: FieldChange, target: FoundMemory): Promise<void> {

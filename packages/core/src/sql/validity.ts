@@ -25,8 +25,8 @@ export function isNotReplaced(dialect: Dialect, moment: Moment): Sql {
 }
 
 /**
- * Returns a condition on `memory m`: a memory supersedes it, or did so. Most memories have no link, and SQLite takes
- * about 0.1 ms to begin the recursive query of `getReplacement`.
+ * Returns a condition on `memory m`: a memory supersedes it, or did so. Most memories have no link, and the recursive
+ * query of `getReplacement` takes longer.
  */
 function hasLink(dialect: Dialect): Sql {
   return sql`EXISTS (
