@@ -61,7 +61,9 @@ function createReader(outgoing: ClientRequest, incoming: IncomingMessage): Event
     until: (count) =>
       eventually(`${count} events`, 20_000, () => {
         const arrived = events();
-        return arrived.length >= count ? arrived : undefined;
+        if (arrived.length >= count) return arrived;
+        if (incoming.destroyed) throw new Error(`the stream ended after ${arrived.length} of ${count} events`);
+        return undefined;
       }),
     ended,
     leave: () => outgoing.destroy(),

@@ -177,7 +177,10 @@ describe('a reader that reconnects with Last-Event-ID', () => {
       params: update,
     }));
     const headers = { accept: 'application/json, text/event-stream' };
-    for (let n = 0; n < 1100; n += 100) await memoryd.ok({ method: 'POST', path: '/mcp', headers, json });
+    for (let n = 0; n < 1100; n += 100) {
+      const updated = await memoryd.ok<string>({ method: 'POST', path: '/mcp', headers, json });
+      expect(updated).not.toContain('"isError":true');
+    }
     const events = await (await follow('', seen?.id)).until(1000);
     expect(events[0]).toMatchObject({ type: 'gap' });
     // The reader that stayed connected has missed no event.

@@ -160,6 +160,14 @@ export function knownStorageContract(tested: TestedStorage): void {
       expect(await list({ known: THEN + 1 })).toHaveLength(2);
     });
 
+    it('a merge that changes nothing in the memory that remains does not delay its later changes', async () => {
+      const { id } = await store({ content: 'a kettle' });
+      await store({ content: 'a kettle' });
+      await merge(THEN + 1);
+      await update(id, { importance: 0.9 }, THEN);
+      expect(await list()).toMatchObject([{}, { id, importance: 0.9 }]);
+    });
+
     it('returns a duplicate alone if the memory that it was merged into arrived later', async () => {
       const duplicate = await store({ content: 'a kettle', createdAt: NOW });
       await store({ content: 'a kettle', createdAt: NOW - 1, storedAt: THEN + 1 });

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { LIMITS } from '@memoryd/contract/limits';
 import { canonicalText } from '@memoryd/search';
 import type { ChangeDetails, RunRef, StepResult } from '../ports/storage-consolidation.ts';
@@ -89,9 +90,8 @@ async function merge(
   const ordinals = others.map(({ ordinal }) => ordinal);
   // A duplicate that arrived before its survivor was a memory of its own until then, even if the clock was set back.
   const at = Math.max(now, survivor.storedAt);
-  await rememberFields(transaction, namespace, [survivor.ordinal], at);
   await rememberFields(transaction, namespace, ordinals, at, { isRegrouping: true });
-  await updateSurvivor(transaction, run, survivor, others);
+  await updateSurvivor(transaction, run, survivor, others, at);
   await moveDuplicates(transaction, run, survivor, others, at);
   await transaction.recall.remove(namespace, ordinals);
   await replaceSources(transaction, namespace, survivor.ordinal, ordinals);
@@ -112,18 +112,22 @@ async function updateSurvivor(
   run: RunRef,
   survivor: Duplicate,
   others: readonly Duplicate[],
+  at: number,
 ): Promise<void> {
   const { namespace } = run;
   const { ordinal } = survivor;
   const { importance, tags, before } = getGain(survivor, others);
   await recordChanges(transaction, run, [{ kind: 'gained', ordinal, detail: before }]);
+  if (before.lastUse !== null) {
+    await recordAccess(transaction, [{ namespace, ordinal, count: before.uses, at: before.lastUse }]);
+  }
+  if (importance === before.importance && isDeepStrictEqual(tags, before.tags)) return;
+  await rememberFields(transaction, namespace, [ordinal], at);
   await transaction.run(sql`
     UPDATE memory SET importance = ${importance}, tags = ${JSON.stringify(tags)}
     WHERE namespace = ${namespace} AND ordinal = ${ordinal}`);
   await addAttributes(transaction, [{ namespace, ordinal, tags, metadata: {}, externalId: null }]);
   await transaction.recall.relabel(namespace, ordinal);
-  if (before.lastUse === null) return;
-  await recordAccess(transaction, [{ namespace, ordinal, count: before.uses, at: before.lastUse }]);
 }
 
 /** Changes the target of earlier merges from a duplicate to the survivor. */

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { CONSOLIDATION_LEASE } from '../ports/coordination.ts';
 import type { ChangeKind, LaterRun, Preview, RunRef, StepResult, UndoOutcome } from '../ports/storage-consolidation.ts';
 import { setEvicted } from './archive-memories.ts';
@@ -241,11 +242,11 @@ async function restoreGained(
   const now = await findByOrdinal(transaction, namespace, ordinal);
   if (now?.version !== detail.version) return;
   const { tags, importance } = detail;
+  const gainedTags = fromJson<string[]>(now.tags, 'the tags of memory', ordinal);
+  if (importance === now.importance && isDeepStrictEqual(tags, gainedTags)) return;
   await rememberFields(transaction, namespace, [ordinal], at);
   const labels = { namespace, ordinal, metadata: {}, externalId: null };
-  await removeAttributes(transaction, [
-    { ...labels, tags: fromJson<string[]>(now.tags, 'the tags of memory', ordinal) },
-  ]);
+  await removeAttributes(transaction, [{ ...labels, tags: gainedTags }]);
   await addAttributes(transaction, [{ ...labels, tags }]);
   await transaction.run(sql`
     UPDATE memory SET importance = ${importance}, tags = ${JSON.stringify(tags)}
