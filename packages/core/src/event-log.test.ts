@@ -161,6 +161,14 @@ describe('an event stream', () => {
     expect(getIds(await take(follow(log, { last_event_id }), 3))).toEqual(['second', 'third', 'fourth']);
   });
 
+  it('a stream with a filter begins with a gap for each event before the first stream of the namespace', async () => {
+    const log = newLog();
+    store(log, 'before');
+    const stream = follow(log, { filter: { source: 'api' }, last_event_id: 'of an earlier process' });
+    store(log, 'after');
+    expect(getIds(await take(stream, 3))).toEqual(['gap', 'gap', 'after']);
+  });
+
   it('delivers no events of other namespaces', async () => {
     const log = newLog();
     const stream = follow(log);

@@ -63,7 +63,7 @@ interface EventNotice {
   namespace: string;
   at: string;
   happening: EventBody;
-  memories?: EventMemory[];
+  memories?: EventMemory[] | undefined;
 }
 
 /** A stored event. `memories`: all memories of the event, also those that it only counts; undefined if unknown. */
@@ -167,8 +167,15 @@ export class EventLog {
   }
 
   #publishOne(namespace: string, happening: EventBody, of: readonly PublishedMemory[]): void {
-    const memories = of.map((memory) => ({ id: memory.id, fields: JSON.stringify(pickFilterFields(memory)) }));
+    const memories = this.#mayBeRead(namespace)
+      ? of.map((memory) => ({ id: memory.id, fields: JSON.stringify(pickFilterFields(memory)) }))
+      : undefined;
     this.#publish({ namespace, at: this.#now(), happening, memories });
+  }
+
+  /** Whether a client, of this or another process, has ever followed a namespace. Most namespaces are never followed. */
+  #mayBeRead(namespace: string): boolean {
+    return this.#notices !== undefined || (this.#backlogs.get(namespace)?.isFollowed ?? false);
   }
 
   #publish(notice: EventNotice): void {
@@ -213,6 +220,7 @@ export class EventLog {
     const end = () => stream.end();
     this.#streams++;
     backlog.streams.add(stream);
+    backlog.isFollowed = true;
     if (signal?.aborted) end();
     signal?.addEventListener('abort', end);
     return stream;
@@ -308,6 +316,7 @@ function countChars({ memories = [] }: StoredEvent): number {
  */
 class Backlog {
   readonly streams = new Set<EventStream>();
+  isFollowed = false;
   readonly #name: string;
   readonly #fields: FieldStore;
   readonly #events: StoredEvent[] = [];

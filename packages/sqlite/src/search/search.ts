@@ -181,27 +181,25 @@ export function readContents(
   function* readFound(): Iterable<ResultRow> {
     for (let from = 0; from < ordinals.length; from += READ_AT_ONCE) {
       const some = ordinals.slice(from, from + READ_AT_ONCE);
-      const named = SQLITE.ordinals('named', some);
-      if (isKnownEarlier) yield* readRows<ResultRow>(connection, selectKnown(named));
-      else yield* readPresent(some, named);
+      if (isKnownEarlier) yield* readRows<ResultRow>(connection, selectKnown(SQLITE.ordinals('named', some)));
+      else yield* readPresent(some);
     }
   }
 
-  // Reads memories without links by a simple statement, because a statement with `getSupersededBy` takes five times as
+  // Reads memories with links by a second statement, because a statement with `getSupersededBy` takes five times as
   // long, and most memories have no links.
-  function* readPresent(some: readonly number[], named: Sql): Iterable<ResultRow> {
-    const links = readRows<Found>(
-      connection,
-      sql`SELECT l.ordinal FROM ${named} CROSS JOIN succession l WHERE l.ordinal = named.ordinal`,
-    );
-    const linked = new Set(links.map(({ ordinal }) => ordinal));
-    for (const ordinal of some) {
-      const selected = linked.has(ordinal) ? columns : unlinkedColumns;
-      yield* readRows<ResultRow>(
-        connection,
-        sql`SELECT ${selected}, NULL AS survivor FROM memory m WHERE m.ordinal = ${ordinal} AND ${passing}`,
-      );
-    }
+  function* readPresent(some: readonly number[]): Iterable<ResultRow> {
+    const found = readRows<ResultRow & { isLinked: number }>(connection, selectPresent(some, unlinkedColumns));
+    const linked = found.filter(({ isLinked }) => isLinked).map(({ ordinal }) => ordinal);
+    const rows = linked.length === 0 ? [] : readRows<ResultRow>(connection, selectPresent(linked, columns));
+    const withLinks = new Map(rows.map((row) => [row.ordinal, row]));
+    for (const row of found) yield withLinks.get(row.ordinal) ?? row;
+  }
+
+  function selectPresent(some: readonly number[], selected: Sql): Sql {
+    return sql`
+      SELECT ${selected}, NULL AS survivor, EXISTS (SELECT 1 FROM succession l WHERE l.ordinal = m.ordinal) AS "isLinked"
+      FROM ${SQLITE.ordinals('named', some)} CROSS JOIN memory m WHERE m.ordinal = named.ordinal AND ${passing}`;
   }
 
   function selectKnown(named: Sql): Sql {
