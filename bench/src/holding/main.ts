@@ -159,7 +159,7 @@ async function measurePairs(signal: AbortSignal): Promise<string[][]> {
       if (!isRight) print(pair.id, pair.question, results, pair[pair.first].text);
       if (pair.kind !== 'both') continue;
       const isKept = ['older', 'newer'].every((which) => returned.includes(`${pair.id} ${which}`));
-      kept.count('both hold', isKept && results.every(({ superseded_by }) => superseded_by === null));
+      kept.count('both hold', isKept && results.every(({ superseded_by }) => superseded_by === undefined));
     }
     return [...first.toRows('pairs, right one first'), ...kept.toRows('pairs, both returned')];
   });

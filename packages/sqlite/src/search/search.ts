@@ -186,20 +186,24 @@ export function readContents(
     }
   }
 
-  // Reads memories with links by a second statement, because a statement with `getSupersededBy` takes five times as
-  // long, and most memories have no links.
+  // Reads a memory with links by a second statement, because a statement with `getSupersededBy` takes five times as
+  // long, and most memories have no links. A simple statement for each memory is faster than one with `json_each`.
   function* readPresent(some: readonly number[]): Iterable<ResultRow> {
-    const found = readRows<ResultRow & { isLinked: number }>(connection, selectPresent(some, unlinkedColumns));
-    const linked = found.filter(({ isLinked }) => isLinked).map(({ ordinal }) => ordinal);
-    const rows = linked.length === 0 ? [] : readRows<ResultRow>(connection, selectPresent(linked, columns));
-    const withLinks = new Map(rows.map((row) => [row.ordinal, row]));
-    for (const row of found) yield withLinks.get(row.ordinal) ?? row;
+    for (const ordinal of some) {
+      for (const row of readRows<ResultRow & { isLinked: number }>(
+        connection,
+        selectPresent(ordinal, unlinkedColumns),
+      )) {
+        if (row.isLinked) yield* readRows<ResultRow>(connection, selectPresent(ordinal, columns));
+        else yield row;
+      }
+    }
   }
 
-  function selectPresent(some: readonly number[], selected: Sql): Sql {
+  function selectPresent(ordinal: number, selected: Sql): Sql {
     return sql`
       SELECT ${selected}, NULL AS survivor, EXISTS (SELECT 1 FROM succession l WHERE l.ordinal = m.ordinal) AS "isLinked"
-      FROM ${SQLITE.ordinals('named', some)} CROSS JOIN memory m WHERE m.ordinal = named.ordinal AND ${passing}`;
+      FROM memory m WHERE m.ordinal = ${ordinal} AND ${passing}`;
   }
 
   function selectKnown(named: Sql): Sql {
