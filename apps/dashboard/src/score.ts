@@ -25,6 +25,7 @@ const SIGNALS: Readonly<Record<ScorePart['name'], Pick<ScorePart, 'label' | 'col
   period: { label: 'Period', color: '--signal-date' },
   wish: { label: 'Instruction or preference', color: '--signal-wish' },
   question: { label: 'Is a question', color: '--danger' },
+  silent: { label: 'States nothing', color: '--danger' },
   brevity: { label: 'Short', color: '--danger' },
   length: { label: 'Long', color: '--danger' },
   age: { label: 'Old', color: '--danger' },

@@ -81,7 +81,12 @@ class Tally {
 }
 
 await runInterruptibly(async (signal) => {
-  const rows = [...(await measurePairs(signal)), ...(await measureExamples(signal)), ...(await measureNotes(signal))];
+  const rows = [
+    ...(await measurePairs('pairs', signal)),
+    ...(await measurePairs('pairs-reworded', signal)),
+    ...(await measureExamples(signal)),
+    ...(await measureNotes(signal)),
+  ];
   process.stdout.write(`${JSON.stringify(rows)}\n`);
   process.stderr.write(`${alignTable(['', '', 'right', ''], rows)}\n`);
 });
@@ -140,8 +145,9 @@ function print(id: string, question: string, results: readonly RecallResult[], e
   process.stderr.write(`${id} ${question}\n    expected ${expected.slice(0, 140)}\n${lines.join('\n')}\n`);
 }
 
-async function measurePairs(signal: AbortSignal): Promise<string[][]> {
-  const pairs = readLines<Pair>('pairs.jsonl');
+/** @param name of the file of pairs; `pairs-reworded` has newer facts with few words of the question */
+async function measurePairs(name: string, signal: AbortSignal): Promise<string[][]> {
+  const pairs = readLines<Pair>(`${name}.jsonl`);
   const others = readLines<Note>('pairs-others.jsonl');
   const notes = pairs.flatMap(({ id, older, newer }) => [
     { id: `${id} older`, ...older },
@@ -161,7 +167,7 @@ async function measurePairs(signal: AbortSignal): Promise<string[][]> {
       const isKept = ['older', 'newer'].every((which) => returned.includes(`${pair.id} ${which}`));
       kept.count('both hold', isKept && results.every(({ superseded_by }) => superseded_by === undefined));
     }
-    return [...first.toRows('pairs, right one first'), ...kept.toRows('pairs, both returned')];
+    return [...first.toRows(`${name}, right one first`), ...kept.toRows(`${name}, both returned`)];
   });
 }
 

@@ -4,6 +4,7 @@ import { asksForBefore, toCurrentRecall } from './current-recall.ts';
 
 it.each([
   'Where did Petra use to live? She used to rent.',
+  'What car did Aunt Rosalind use to drive?',
   'what was the Previous price',
   'Which editor did we use at first?',
   'What was originally planned?',

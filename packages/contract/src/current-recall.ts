@@ -1,7 +1,7 @@
 import type { RecallRequest } from './recall.ts';
 
 /** Words and phrases of English questions about what was before, separated by `|`. */
-const ENGLISH_BEFORE = `used to|before|previous|previously|originally|initially|formerly|former|at first|back then|back when|
+const ENGLISH_BEFORE = `used to|did (?:[a-z'’-]+ ){1,6}use to|before|previous|previously|originally|initially|formerly|former|at first|back then|back when|
   in the past|in those days|until recently|last year|last month|last week|last spring|last summer|last autumn|last fall|
   last winter`;
 

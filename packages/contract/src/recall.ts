@@ -111,6 +111,7 @@ function perEvidence(range: string) {
       'Relevance of a standing instruction, unless the query asks about the past, or of a preference, if the query asks for advice',
     ),
     question: value('How far the memory is itself a question'),
+    silent: value('1 if the text states nothing: a short question, or an answer such as "I don\'t know"'),
     brevity: value('Shortness of the text, for texts below 12 words'),
     length: value('Length of the text: ln((words + 1) / 100), from 100 words'),
     age: value('Age of the memory: ln(1 + years)'),

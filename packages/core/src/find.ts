@@ -1,3 +1,4 @@
+import { asksForBefore } from '@memoryd/contract';
 import type { MemoryFilter, Ranked, RankedSearchRequest, SearchResults } from '@memoryd/search';
 import { type QueryContext, rankOrdinals, readQueryIntent } from '@memoryd/search';
 import type { EmbeddingQueue } from './embedding-queue/embedding-queue.ts';
@@ -34,6 +35,8 @@ export interface FindRequest {
   filter: MemoryFilter;
   limit: number;
   minScore?: number;
+  /** See `Ranking`. */
+  onlyRelevant?: boolean | undefined;
   /** Time and time zone of the query, to resolve relative dates in the query; default: now in UTC. */
   asked?: QueryContext;
   /** Whether to search the pool only, which is faster. Scores do not change, since they depend on the pool alone. */
@@ -67,7 +70,7 @@ export async function findResults(
 
 async function toSearchRequest(
   { embedding, clock }: FindParts,
-  { namespace, query, filter, limit, minScore = 0, asked, isPoolOnly, isUpToDate }: FindRequest,
+  { namespace, query, filter, limit, minScore = 0, onlyRelevant, asked, isPoolOnly, isUpToDate }: FindRequest,
 ): Promise<Omit<RankedSearchRequest, 'maxBytes'>> {
   const vector = embedding?.queryVector(query);
   // The `await` below handles the rejection; the empty handler prevents an unhandled rejection before the `await`.
@@ -76,7 +79,10 @@ async function toSearchRequest(
   // Concurrent queries go to the model in one batch, in the next microtask. The date is parsed after that, while the
   // model works.
   await Promise.resolve();
-  const intent = await readQueryIntent(query, asked ?? { now, zone: 'UTC' });
+  const intent = {
+    ...(await readQueryIntent(query, asked ?? { now, zone: 'UTC' })),
+    asksForBefore: asksForBefore(query),
+  };
   const queryVector = await vector;
   return {
     namespace,
@@ -88,7 +94,7 @@ async function toSearchRequest(
     poolSize: POOL_SIZE,
     tailSize: isPoolOnly ? 0 : getTailSize(limit),
     ...(isUpToDate && { isUpToDate }),
-    ranking: { limit, minScore, intent, scale: queryVector?.scale },
+    ranking: { limit, minScore, onlyRelevant, intent, scale: queryVector?.scale },
   };
 }
 

@@ -44,7 +44,8 @@ export async function recall(
       ...toValidityFilter(request, asked.now),
     },
     limit: request.top_k ?? DEFAULTS.topK,
-    minScore: getMinScore(request),
+    minScore: request.min_score ?? 0,
+    onlyRelevant: request.only_relevant,
     explain: request.explain,
     asked,
   };
@@ -59,10 +60,6 @@ export async function recall(
     ...(truncated && { truncated }),
     ...(reranked !== undefined && { reranked }),
   };
-}
-
-function getMinScore({ min_score = 0, only_relevant }: RecallRequest): number {
-  return only_relevant ? Math.max(min_score, WEIGHTS.relevantScore) : min_score;
 }
 
 function toAsked({ clock, timezone }: Core, request: RecallRequest): QueryContext {

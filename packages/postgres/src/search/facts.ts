@@ -5,6 +5,7 @@ import type { QueryVector } from './nearest.ts';
 /** Data of a memory for ranking. */
 export interface Facts {
   createdAt: number;
+  begin: number;
   sessionId: string | null;
   userId: string;
   textDigest: string;
@@ -27,6 +28,7 @@ export interface Facts {
 interface Columns {
   memories: number[] | null;
   createdAts: number[];
+  begins: number[];
   sessionIds: (string | null)[];
   userIds: string[];
   textDigests: string[];
@@ -77,7 +79,7 @@ export async function readFacts(
   const columns = (await queries.row<Columns>(sql`
     WITH asked AS MATERIALIZED (SELECT ${ordinals}::bigint[] AS ordinals)
     SELECT * FROM
-      (SELECT array_agg(ordinal) AS memories, array_agg(created_at) AS "createdAts",
+      (SELECT array_agg(ordinal) AS memories, array_agg(created_at) AS "createdAts", array_agg(coalesce(valid_from, created_at)) AS begins,
          array_agg(session_id) AS "sessionIds", array_agg(user_id) AS "userIds", array_agg(encode(text_digest, 'base64')) AS "textDigests",
          array_agg(importance) AS importances, array_agg(stored_at) AS "storedAts"
        FROM memory WHERE ${condition}) AS memory,
@@ -116,6 +118,7 @@ function toFacts(columns: Columns, vector: QueryVector | undefined, now: number)
     };
     facts.set(ordinal, {
       createdAt: columns.createdAts[i] as number,
+      begin: columns.begins[i] as number,
       sessionId: columns.sessionIds[i] as string | null,
       userId: columns.userIds[i] as string,
       textDigest: columns.textDigests[i] as string,

@@ -44,6 +44,7 @@ export async function collectSignals(
     documentFrequencies: queryWords.documentFrequencies,
     ordinals: Float64Array.from(ordinals),
     createdAts: Float64Array.from(rows, (row) => row.createdAt),
+    begins: Float64Array.from(rows, (row) => row.begin),
     lengths: Uint32Array.from(rows, (row) => row.length),
     frequencies: getFrequencies(words, rows),
     synonyms: queryWords.synonyms.map(({ word, weight }) => ({ word, weight })),

@@ -636,6 +636,7 @@ describe('recall index row description', () => {
       ['ordinals', 3, 1, 2],
       ['createdAts', 1000, 1000, 1000],
       ['storedAts', 3000, 2000, 2000],
+      ['begins', 1000, 1000, 1000],
       ['sessions', 2, 1, 1],
       ['speakers', 0, 4_000_000_000, 0],
       ['lengths', 0, 5, 7],

@@ -1,4 +1,5 @@
 import { tzOffset } from '@date-fns/tz/tzOffset';
+import { asksForNow } from '../text/change-words.ts';
 import { readDateQuestion } from './date-question.ts';
 import {
   aroundDateWord,
@@ -26,9 +27,17 @@ export interface QueryContext {
   zone: string;
 }
 
-/** Reads from a query the date that it asks about, whether it asks about the past, and whether it asks for advice. */
+/**
+ * Reads from a query the date that it asks about, whether it asks about the past or the present, and whether it asks for
+ * advice.
+ */
 export async function readQueryIntent(query: string, asked: QueryContext): Promise<QueryIntent> {
-  return { date: await askedDate(query, asked), looksBack: PAST.test(query), asksAdvice: ADVICE.test(query) };
+  return {
+    date: await askedDate(query, asked),
+    looksBack: PAST.test(query),
+    asksAdvice: ADVICE.test(query),
+    asksForNow: asksForNow(query),
+  };
 }
 
 /** Maximum part of a query that is searched for dates, in UTF-16 units. */

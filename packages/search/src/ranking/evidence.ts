@@ -59,6 +59,7 @@ export function getEvidence(signals: Signals, intent: QueryIntent = {}, scale?: 
     evidence.date[row] = intent.date ? getMentionMatch(intent.date, signals.createdAts[row] as number) : 0;
     evidence.wish[row] = hasMark(signals, row, wishes) ? rarity * relevance : 0;
     evidence.question[row] = getQuestion(signals, row);
+    evidence.silent[row] = Number(hasMark(signals, row, MARKS.noStatement));
     evidence.brevity[row] = getBrevity(signals.lengths[row] as number);
     evidence.length[row] = getLength(signals.lengths[row] as number);
     evidence.age[row] = getAge(signals, row);
@@ -197,7 +198,8 @@ function getMatches(
   addSpeakers(signals, shares, words, isInConversation);
   if (date?.isWholeQuery) removeDated(signals, words);
   else if (date) addDate(signals, shares, words, date);
-  removePersons(signals, words, date ? new Uint8Array(isInConversation.length) : isInConversation);
+  removeIndistinct(signals, words, { isInConversation, keepsPersons: !date });
+  raiseWholeMatches(signals, words, isInConversation);
   return {
     wordCount: shares.length,
     words,
@@ -241,15 +243,49 @@ function removeDated({ dated }: Signals, words: Float64Array): void {
 }
 
 // Outside conversations, words such as "my" do not distinguish memories, even if few notes of one person contain them.
-// The same applies to a question about a date, such as "What did I do yesterday?". The other query words then make up
-// the whole match.
-function removePersons(signals: Signals, words: Float64Array, keepsPersons: Uint8Array): void {
+// The same applies to a question about a date, such as "What did I do yesterday?". Neither does a word that many of the
+// notes contain, such as the name of the person that they are about; in a conversation, it tells who speaks. The other
+// query words then make up the whole match.
+function removeIndistinct(
+  signals: Signals,
+  words: Float64Array,
+  { isInConversation, keepsPersons }: { isInConversation: Uint8Array; keepsPersons: boolean },
+): void {
   const { persons } = signals;
-  if (!persons.includes(1)) return;
-  const gain = getGainWithout(signals, persons);
-  for (let row = 0, at = 0; row < keepsPersons.length; row += 1) {
+  const inNotes = getIndistinct(signals);
+  const inTurns = keepsPersons ? new Uint8Array(persons.length) : persons;
+  if (!inNotes.includes(1)) return;
+  const gains = { notes: getGainWithout(signals, persons), turns: getGainWithout(signals, inTurns) };
+  for (let row = 0, at = 0; row < isInConversation.length; row += 1) {
+    const [removed, gain] = isInConversation[row] ? [inTurns, gains.turns] : [inNotes, gains.notes];
     for (let word = 0; word < persons.length; word += 1, at += 1) {
-      if (!keepsPersons[row]) words[at] = persons[word] ? 0 : (words[at] as number) * gain;
+      words[at] = removed[word] ? 0 : (words[at] as number) * gain;
+    }
+  }
+}
+
+/** Returns 1 for each query word that does not distinguish notes: a word for a person, or a word of many notes. */
+export function getIndistinct({ persons, named, documentFrequencies, memoryCount }: Signals): Uint8Array {
+  const { share, minMemories, minStore } = WEIGHTS.indistinct;
+  return persons.map((person, word) => {
+    const frequency = documentFrequencies[word] as number;
+    const isFrequent = frequency >= minMemories && frequency >= share * memoryCount;
+    // In a store of few memories, other words than names are frequent by chance.
+    return person || (isFrequent && (named[word] || memoryCount >= minStore)) ? 1 : 0;
+  });
+}
+
+// A note that contains all words of the query, or their synonyms, is more than the sum of its words: a tag
+// "deployment-checklist" answers "deployment checklist", and a text about another checklist does not.
+function raiseWholeMatches(signals: Signals, words: Float64Array, isInConversation: Uint8Array): void {
+  const isIndistinct = getIndistinct(signals);
+  const count = isIndistinct.length;
+  if (isIndistinct.filter((is) => !is).length < 2) return;
+  for (let row = 0; row < isInConversation.length; row += 1) {
+    if (isInConversation[row]) continue;
+    const own = words.subarray(row * count, (row + 1) * count);
+    if (own.every((match, word) => match > 0 || isIndistinct[word] === 1)) {
+      for (let word = 0; word < count; word += 1) own[word] = WEIGHTS.wholeMatch * (own[word] as number);
     }
   }
 }
@@ -275,7 +311,7 @@ function getQuestion(signals: Signals, row: number): number {
     : 0;
 }
 
-function hasMark({ marks }: Signals, row: number, any: number): boolean {
+export function hasMark({ marks }: Signals, row: number, any: number): boolean {
   return ((marks[row] as number) & any) !== 0;
 }
 

@@ -36,6 +36,7 @@ function makeSignals(rows: Row[], documentFrequencies: number[], options: Partia
     candidateCount: rows.length,
     ordinals: Float64Array.from(rows, (row) => row.ordinal),
     createdAts: Float64Array.from(rows, (row) => row.ordinal),
+    begins: Float64Array.from(rows, (row) => row.ordinal),
     lengths: Uint32Array.from(rows, (row) => row.length),
     frequencies: Uint16Array.from(rows.flatMap((row) => row.frequencies)),
     synonyms: [],
@@ -796,7 +797,8 @@ describe('a synonym of a query word', () => {
   it('never ranks a memory above an equal memory that contains the word itself', () => {
     fc.assert(
       fc.property(anyRows, anyFrequencies, weights, frequency, (rows, documents, weight, often) => {
-        const alone = rows.map((row) => ({ ...row, session: -1, supersededBy: -1 }));
+        // Texts with different words are different texts.
+        const alone = rows.map(({ text: _, ...row }) => ({ ...row, session: -1, supersededBy: -1 }));
         const [one = plain] = alone;
         const asked = { ...one, ordinal: 0, frequencies: [often, ...one.frequencies.slice(1)] };
         const said = { ...one, ordinal: 100, frequencies: [0, ...one.frequencies.slice(1)] };
@@ -837,12 +839,124 @@ describe('a synonym of a query word', () => {
   });
 });
 
+describe('two notes about the same thing', () => {
+  const YEAR = 365 * 86_400_000;
+  const note = { cosine: 0.6, frequencies: [1, 1], session: -1 };
+  /** Ranks a first note of one year ago and a worse note of today. */
+  const getOrder = (options: Partial<Signals> = {}, intent: QueryIntent = {}, worse: Partial<Row> = {}) => {
+    const rows = memories(note, { ...note, cosine: 0.55, ...worse });
+    const signals = makeSignals(rows, [5, 5], { now: YEAR, begins: Float64Array.of(0, YEAR), ...options });
+    return rank(signals, { ...all, intent });
+  };
+
+  it('rank the later one first, with the score of the other', () => {
+    const [first, second] = getOrder();
+    expect(first).toMatchObject({ row: 1, isInherited: true, score: (second as RankedRow).score });
+  });
+
+  it.each<{ name: string; options?: Partial<Signals>; intent?: QueryIntent; worse?: Partial<Row> }>([
+    { name: 'of the same hour', options: { begins: Float64Array.of(0, 3_599_999) } },
+    { name: 'of one session', worse: { session: 1 }, options: { sessions: Int32Array.of(1, 1) } },
+    {
+      name: 'that are turns of conversations',
+      options: { sessions: Int32Array.of(1, 2), speakers: Uint32Array.of(1, 2) },
+    },
+    { name: 'of which the later one is a question', options: { marks: Uint16Array.of(0, MARKS.question) } },
+    {
+      name: 'of which only the earlier one has a name of the query',
+      options: { named: Uint8Array.of(1, 0) },
+      worse: { frequencies: [0, 1] },
+    },
+    { name: 'of which the later one fits much worse', worse: { cosine: 0.1, frequencies: [0, 0] } },
+    { name: 'for a question about the past', intent: { looksBack: true } },
+  ])('keep their order $name', ({ options, intent, worse }) => {
+    expect(getOrder(options, intent, worse).map(({ row }) => row)).toEqual([0, 1]);
+  });
+
+  it.each<{ name: string; options?: Partial<Signals>; intent?: QueryIntent }>([
+    { name: 'the query asks for what holds now', intent: { asksForNow: true } },
+    { name: 'the later one tells a change', options: { marks: Uint16Array.of(0, MARKS.change) } },
+  ])('two notes about the same thing may differ more if $name', ({ options, intent }) => {
+    const rows = memories(
+      { ...note, frequencies: [0, 0], cosine: 0.7 },
+      { ...note, frequencies: [0, 0], cosine: 0.45 },
+    );
+    const begins = Float64Array.of(0, YEAR);
+    const rankWith = (signals: Partial<Signals> = {}, asked: QueryIntent = {}) =>
+      getRows(rank(makeSignals(rows, [5, 5], { begins, ...signals }), { ...all, intent: asked }));
+    expect(rankWith()).toEqual([0, 1]);
+    expect(rankWith(options, intent)).toEqual([1, 0]);
+  });
+
+  it('rank the earlier one first if the query asks for what was before, even if the later one superseded it', () => {
+    const before = { asksForBefore: true, looksBack: true };
+    const begins = Float64Array.of(YEAR, 0);
+    expect(getRows(getOrder({ begins }, before))).toEqual([1, 0]);
+    expect(getRows(getOrder({ begins: Float64Array.of(0, YEAR) }, before))).toEqual([0, 1]);
+    const superseded = { begins, supersededBy: Int32Array.of(-1, 0) };
+    expect(getRows(getOrder(superseded, before, { cosine: 0, frequencies: [0, 0] }))).toEqual([1, 0]);
+    expect(getRows(getOrder(superseded, {}))).toEqual([0, 1]);
+  });
+});
+
+describe('words of many notes', () => {
+  const getScores = (documents: number[], options: Partial<Signals> = {}) => {
+    const rows = memories({ frequencies: [1, 0], session: -1 }, { frequencies: [0, 0], session: -1 });
+    const ranked = rank(makeSignals(rows, documents, { memoryCount: 90, ...options }), all);
+    return [0, 1].map((row) => ranked.find((each) => each.row === row)?.evidence.words);
+  };
+
+  it('words of many notes are no evidence if a third of the memories contain them, in a small store only if they are names', () => {
+    expect(getScores([30, 1])).toEqual([0, 0]);
+    expect(getScores([29, 1])[0]).toBeGreaterThan(0);
+    expect(getScores([9, 1], { memoryCount: 27 })[0]).toBeGreaterThan(0);
+    expect(getScores([9, 1], { memoryCount: 27, named: Uint8Array.of(1, 0) })).toEqual([0, 0]);
+  });
+
+  it('words of many notes are evidence in a conversation, where they tell who speaks', () => {
+    const rows = memories({ frequencies: [1, 0], session: 1 }, { frequencies: [0, 0], session: 1 });
+    const ranked = rank(makeSignals(rows, [30, 1], { memoryCount: 90 }), all);
+    expect(ranked.find(({ row }) => row === 0)?.evidence.words).toBeGreaterThan(0);
+  });
+});
+
+it('a note that contains all words of the query ranks above a nearer note that contains half of them', () => {
+  const rows = memories(
+    { frequencies: [1, 1], cosine: 0.1, session: -1 },
+    { frequencies: [1, 0], cosine: 0.45, session: -1 },
+  );
+  expect(getRows(rank(makeSignals(rows, [5, 5]), all))).toEqual([0, 1]);
+});
+
+it('a text that states nothing scores less than a relevant result', () => {
+  const rows = memories({ frequencies: [1, 1], cosine: 0.9 }, { frequencies: [0, 0], cosine: 0.3 });
+  const [first, second] = rank(makeSignals(rows, [5, 5], { marks: Uint16Array.of(MARKS.noStatement, 0) }), all);
+  expect([first?.row, second?.row]).toEqual([1, 0]);
+  expect(second?.score).toBeLessThan(WEIGHTS.relevantScore);
+});
+
+it('a ranking of relevant results only leaves out results far below the best one, and all results if none is relevant', () => {
+  const rows = memories(
+    { frequencies: [1, 1], cosine: 0.9 },
+    { frequencies: [1, 1], cosine: 0.5 },
+    { frequencies: [0, 0], cosine: 0.45 },
+  );
+  const signals = makeSignals(rows, [5, 5]);
+  const scores = rank(signals, all).map(({ score }) => score);
+  const [best = 0, second = 0, third = 0] = scores;
+  expect([second / best > WEIGHTS.relevantShare, third / best < WEIGHTS.relevantShare]).toEqual([true, true]);
+  expect(rank(signals, { ...all, onlyRelevant: true }).map(({ score }) => score)).toEqual([best, second]);
+  expect(rank(signals, { ...all, onlyRelevant: true, minScore: best })).toHaveLength(1);
+  expect(rank(makeSignals(rows.slice(2), [5, 5]), { ...all, onlyRelevant: true })).toEqual([]);
+});
+
 describe('growth of the store', () => {
   it('changes a score by less than .05 if the store grows tenfold with memories that contain no query word', () => {
     const rows = memories({ frequencies: [1, 1, 0] }, { frequencies: [0, 0, 1] }, { frequencies: [0, 1, 0] });
     fc.assert(
       fc.property(
-        fc.integer({ min: 20, max: 20_000 }),
+        // A word that a third of the memories contain is no evidence.
+        fc.integer({ min: 100, max: 20_000 }),
         fc.array(fc.nat({ max: 20 }), { minLength: 3, maxLength: 3 }),
         (size, documents) => {
           const before = rank(makeSignals(rows, documents, { memoryCount: size }), all);
@@ -856,8 +970,8 @@ describe('growth of the store', () => {
 
   it('changes a score by less than .05 if the first memory with a query word is stored', () => {
     const rows = memories({ frequencies: [1, 1, 0] });
-    const [before] = rank(makeSignals(rows, [2, 40, 0], { memoryCount: 100 }), all);
-    const [after] = rank(makeSignals(rows, [2, 40, 3], { memoryCount: 1000 }), all);
+    const [before] = rank(makeSignals(rows, [2, 30, 0], { memoryCount: 100 }), all);
+    const [after] = rank(makeSignals(rows, [2, 30, 3], { memoryCount: 1000 }), all);
     expect(Math.abs((before as RankedRow).score - (after as RankedRow).score)).toBeLessThan(0.05);
   });
 });

@@ -9,6 +9,8 @@ import {
   placeBelowSuccessors,
 } from './scores.ts';
 import type { Signals } from './signals.ts';
+import { placeByTime } from './time-order.ts';
+import { WEIGHTS } from './weights.ts';
 
 /**
  * Score resolution: scores are rounded to multiples of 1/SCORE_STEPS, both in results and before the comparison with
@@ -22,29 +24,38 @@ export interface RankedRow extends Ranked {
 }
 
 /**
- * Ranks the candidate rows, best first. A row ranks below the memory that supersedes it, and a semantic memory below
- * its sources. Of equal scores, the newer memory ranks first. The scores of pool rows do not depend on the limit.
+ * Ranks the candidate rows, best first. A row ranks below the memory that supersedes it, unless the query asks for what
+ * was before, and a semantic memory below its sources. Of two notes about the same thing, the later one ranks first: see
+ * `placeByTime`. Of equal scores, the newer memory ranks first. The scores of pool rows do not depend on the limit.
  */
-export function rank(signals: Signals, { limit, minScore = 0, intent, scale }: Ranking): RankedRow[] {
+export function rank(signals: Signals, ranking: Ranking): RankedRow[] {
+  const { limit, intent, scale } = ranking;
   const evidence = getEvidence(signals, intent, scale);
   const order = createScoreOrder(getScores(evidence));
-  placeBelowSuccessors(order, signals);
+  if (!intent?.asksForBefore) placeBelowSuccessors(order, signals);
   placeBelowSources(order, signals);
   const { scores, above, scoreRows } = order;
-  const rows: number[] = [];
-  for (let row = 0; row < scores.length; row += 1) if (roundScore(scores[row] as number) >= minScore) rows.push(row);
-  rows.sort(
+  const rows = [...scores.keys()].sort(
     (left, right) =>
       (scores[right] as number) - (scores[left] as number) ||
       (above[left] as number) - (above[right] as number) ||
       (signals.ordinals[right] as number) - (signals.ordinals[left] as number),
   );
-  return rows.slice(0, limit).map((row) => ({
+  placeByTime(order, rows, signals, ranking);
+  const minScore = getMinScore(ranking, scores[rows[0] ?? 0] ?? 0);
+  const relevant = rows.filter((row) => roundScore(scores[row] as number) >= minScore);
+  return relevant.slice(0, limit).map((row) => ({
     row,
     score: roundScore(scores[row] as number),
     evidence: getRowEvidence(evidence, scoreRows[row] as number),
     isInherited: scoreRows[row] !== row,
   }));
+}
+
+/** Returns the minimum score of a result. The best score is unrounded. */
+function getMinScore({ minScore = 0, onlyRelevant }: Ranking, best: number): number {
+  if (!onlyRelevant) return minScore;
+  return Math.max(minScore, WEIGHTS.relevantScore, WEIGHTS.relevantShare * best);
 }
 
 function getRowEvidence(columns: EvidenceColumns, row: number): Evidence {

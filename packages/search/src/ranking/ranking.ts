@@ -25,6 +25,10 @@ export interface QueryIntent {
   date?: QueryPeriod | undefined;
   /** True for a question about the past. Statements answer such a question; wishes for the future do not. */
   looksBack?: boolean;
+  /** True if the query asks for what was before, with a word such as "used to" or "previously". */
+  asksForBefore?: boolean;
+  /** True if the query asks for what holds now, with a word such as "currently" or "latest". */
+  asksForNow?: boolean;
   /** True for a request for advice. The answer depends on preferences. */
   asksAdvice?: boolean;
 }
@@ -33,6 +37,8 @@ export interface QueryIntent {
 export interface Ranking {
   limit: number;
   minScore?: number | undefined;
+  /** Whether to return only results that probably answer the query; see `WEIGHTS.relevantScore` and `relevantShare`. */
+  onlyRelevant?: boolean | undefined;
   intent?: QueryIntent | undefined;
   /** The range of the cosines of the query's model; absent for the bundled model. */
   scale?: CosineScale | undefined;
@@ -102,6 +108,10 @@ export interface Evidence {
    * Else 0.
    */
   question: number;
+  /**
+   * 1 for a short text that states nothing: a question, or an answer such as "I don't know". Else 0.
+   */
+  silent: number;
   /** ln(12 / (words + 1)) for a text of at most eleven content words, else 0. */
   brevity: number;
   /** ln((words + 1) / 100) for a text of at least 100 content words, else 0. Constant from 500 words on. */

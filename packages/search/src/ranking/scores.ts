@@ -105,7 +105,7 @@ export function getCrowd(
 }
 
 /** The order of rows, in columns. */
-interface ScoreOrder {
+export interface ScoreOrder {
   scores: Float64Array;
   /** Minimum number of rows above each row. Of equal scores, the row with the lower number ranks first. */
   above: Uint32Array;
@@ -135,7 +135,11 @@ function lowerTo({ scores, scoreRows }: ScoreOrder, row: number, other: number):
   if ((scores[other] as number) < (scores[row] as number)) copyScore({ scores, scoreRows }, row, other);
 }
 
-function copyScore({ scores, scoreRows }: Pick<ScoreOrder, 'scores' | 'scoreRows'>, row: number, other: number): void {
+export function copyScore(
+  { scores, scoreRows }: Pick<ScoreOrder, 'scores' | 'scoreRows'>,
+  row: number,
+  other: number,
+): void {
   scores[row] = scores[other] as number;
   scoreRows[row] = scoreRows[other] as number;
 }

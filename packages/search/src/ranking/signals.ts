@@ -44,6 +44,8 @@ export interface Signals extends QueryWordKinds {
   candidateCount: number;
   ordinals: Float64Array;
   createdAts: Float64Array;
+  /** The time at which each memory begins to hold. */
+  begins: Float64Array;
   /** Number of content words, which are all words except stop words. */
   lengths: Uint32Array;
   /** Term frequencies: row r, word w is at `r * documentFrequencies.length + w`. */

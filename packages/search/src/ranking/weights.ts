@@ -22,6 +22,8 @@ export const WEIGHTS = {
     period: 2.1,
     wish: 0.8,
     question: -0.15,
+    /** Chosen so that such a memory scores less than `relevantScore` and ranks below statements that are relevant. */
+    silent: -5,
     brevity: -0.1,
     length: -0.15,
     age: -0.09,
@@ -65,6 +67,20 @@ export const WEIGHTS = {
     /** Minimum weight. Synonyms of a lower weight would not change the order and are left out. */
     min: 0.02,
   },
+  /**
+   * A query word distinguishes notes no more if at least `minMemories` memories and this share of the store contain it.
+   * In a store of less than `minStore` memories, the rule is for names only.
+   */
+  indistinct: { share: 1 / 3, minMemories: 3, minStore: 30 },
+  /**
+   * Two notes may be sorted by time (see `placeByTime`) if the logits of their scores differ by at most
+   * `slope` · (sameness − `usual`), times `stressed` if the query or the later text has a word for now, before or a
+   * change. `words` is the weight of common words in the sameness. `minDistanceMs`: notes of the same hour keep their
+   * order. Measured with pairs of older and newer facts, see bench/README.md.
+   */
+  timeOrder: { slope: 8, usual: 0.4, stressed: 3, words: 0.5, minDistanceMs: 3_600_000 },
+  /** Factor for the words of a note that contains all words of the query, or their synonyms. */
+  wholeMatch: 1.3,
   /** Minimum match of a query word that names the speaker of a memory, as a fraction of the word's share. */
   speaker: 0.9,
   /** Minimum match of a query word of the date with a memory of that date, as a fraction of the word's share. */
@@ -111,4 +127,6 @@ export const WEIGHTS = {
   calibration: { even: 1.78, slope: 1.47 },
   /** Minimum score of a result that probably answers the query; measured, see bench/README.md. */
   relevantScore: 0.25,
+  /** Minimum score of such a result, as a share of the best score. */
+  relevantShare: 0.4,
 } as const;

@@ -1,4 +1,6 @@
+import { hasChange } from './change-words.ts';
 import { fold } from './fold.ts';
+import { hasNoStatement } from './statement.ts';
 
 /** Value in the column `speakers` for a memory that names no speaker. */
 export const NO_SPEAKER = 0;
@@ -21,6 +23,10 @@ export const MARKS = {
   instruction: 2,
   /** The beginning of the text states a preference; see `hasPreference`. */
   preference: 4,
+  /** The text states nothing; see `hasNoStatement`. */
+  noStatement: 8,
+  /** The beginning of the text tells a change; see `hasChange`. */
+  change: 16,
 } as const;
 
 /** Maximum length of a speaker's name in UTF-16 units. */
@@ -40,7 +46,7 @@ export function readTraits(text: string, tags: readonly string[]): Traits {
   return {
     speakerName: name,
     speaker: name === '' ? NO_SPEAKER : hashName(name),
-    marks: getMarks(text),
+    marks: getMarks(text, name),
   };
 }
 
@@ -56,10 +62,12 @@ function findRole(tags: readonly string[]): string | undefined {
     .trim();
 }
 
-function getMarks(text: string): number {
+function getMarks(text: string, speaker: string): number {
   const question = QUESTION_END.test(text.slice(-MAX_EXAMINED_CHARS)) ? MARKS.question : 0;
   const instruction = hasInstruction(text) ? MARKS.instruction : 0;
-  return question | instruction | (hasPreference(text) ? MARKS.preference : 0);
+  const preference = hasPreference(text) ? MARKS.preference : 0;
+  const noStatement = hasNoStatement(text.slice(getLabel(text).length), speaker) ? MARKS.noStatement : 0;
+  return question | instruction | preference | noStatement | (hasChange(text) ? MARKS.change : 0);
 }
 
 /** Returns a hash of a name, at least 1 (FNV-1a, Fowler, Noll and Vo). */

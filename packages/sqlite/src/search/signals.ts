@@ -47,6 +47,7 @@ export function collectSignals(context: SearchContext, found: Matches): Omit<Sig
     documentFrequencies: context.words.documentFrequencies,
     ordinals: described.ordinals,
     createdAts: described.createdAts,
+    begins: described.begins,
     lengths: described.lengths,
     frequencies: context.words.frequencies(rows),
     synonyms: context.selected.synonyms.map(({ word, weight }) => ({ word, weight })),

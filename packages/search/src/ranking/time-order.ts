@@ -1,0 +1,95 @@
+import { MARKS } from '../text/traits.ts';
+import { getWordShares } from './bm25.ts';
+import { getConversationRows, getMeaning } from './conversation.ts';
+import { toUsualCosine } from './cosine-scale.ts';
+import { getIndistinct, hasMark } from './evidence.ts';
+import type { Ranking } from './ranking.ts';
+import { copyScore, getDistilledRows, type ScoreOrder } from './scores.ts';
+import { NO_SESSION, type Signals } from './signals.ts';
+import { WEIGHTS } from './weights.ts';
+
+/**
+ * Sorts the first two rows by time, if both are notes that fit the query and speak of the same thing: the later one
+ * first, or the earlier one if the query asks for what was before. The row that moves up gets the score of the other.
+ * A question about the past without such a word keeps the order.
+ *
+ * Two notes speak of the same thing as far as both are near to the query and contain the same words of it. The nearer,
+ * the greater the difference of their scores may be; more so if the query asks for what holds now, or if the later
+ * text tells a change. Rows of the tail do not move, so that the order does not depend on the limit.
+ *
+ * @param rows all candidate rows, best first; sorted in place
+ */
+export function placeByTime(order: ScoreOrder, rows: number[], signals: Signals, ranking: Ranking): void {
+  const { asksForBefore = false, asksForNow = false, looksBack } = ranking.intent ?? {};
+  if (looksBack && !asksForBefore && !asksForNow) return;
+  const [first, second] = rows;
+  if (first === undefined || second === undefined || !isComparable(signals, first, second)) return;
+  const [begin, otherBegin] = [signals.begins[first] as number, signals.begins[second] as number];
+  const { minDistanceMs, slope, usual, stressed } = WEIGHTS.timeOrder;
+  const isInOrder = asksForBefore ? begin <= otherBegin : begin >= otherBegin;
+  if (isInOrder) return;
+  if (signals.supersededBy[second] === first) {
+    if (asksForBefore) swap();
+    return;
+  }
+  if (Math.abs(begin - otherBegin) < minDistanceMs || !holdsNamesOf(signals, second, first)) return;
+  const isStressed = asksForBefore || asksForNow || hasMark(signals, second, MARKS.change);
+  const allowed = slope * (getSameness(signals, first, second, ranking) - usual) * (isStressed ? stressed : 1);
+  if (getLogit(order, first) - getLogit(order, second) <= allowed) swap();
+
+  function swap(): void {
+    copyScore(order, second as number, first as number);
+    [rows[0], rows[1]] = [second as number, first as number];
+  }
+}
+
+/** Returns true for two notes of different sessions, none of them a question, a summary or the tail. */
+function isComparable(signals: Signals, first: number, second: number): boolean {
+  const { pool, sessions } = signals;
+  if (first >= pool || second >= pool || hasMark(signals, second, MARKS.question | MARKS.noStatement)) return false;
+  if (sessions[first] !== NO_SESSION && sessions[first] === sessions[second]) return false;
+  const distilled = getDistilledRows(signals);
+  if (distilled.has(first) || distilled.has(second)) return false;
+  const isInConversation = getConversationRows(signals, distilled);
+  return !isInConversation[first] || !isInConversation[second];
+}
+
+/** Returns true if a row has all names and numbers of the query that another row has. */
+function holdsNamesOf({ named, frequencies, speaks }: Signals, row: number, other: number): boolean {
+  const count = named.length;
+  const holds = (at: number) => (frequencies[at] as number) > 0 || speaks[at] === 1;
+  return named.every((is, word) => is !== 1 || !holds(other * count + word) || holds(row * count + word));
+}
+
+/** Returns from 0 to 1.5 how far two notes speak of the same thing: see `placeByTime`. */
+function getSameness(signals: Signals, first: number, second: number, { scale }: Ranking): number {
+  const [one, other] = [first, second].map((row) => getMeaning(toUsualCosine(signals.cosines[row] as number, scale)));
+  return Math.min(one as number, other as number) + WEIGHTS.timeOrder.words * getCommonShare(signals, first, second);
+}
+
+/** Returns the share of the query's words that both rows contain, by themselves or by a synonym, from 0 to 1. */
+function getCommonShare(signals: Signals, first: number, second: number): number {
+  const shares = getWordShares(signals);
+  const isIndistinct = getIndistinct(signals);
+  let [common, total] = [0, 0];
+  for (const [word, share] of shares.entries()) {
+    if (isIndistinct[word]) continue;
+    total += share;
+    if (contains(signals, first, word) && contains(signals, second, word)) common += share;
+  }
+  return total === 0 ? 0 : common / total;
+}
+
+function contains(signals: Signals, row: number, word: number): boolean {
+  const { documentFrequencies, frequencies, synonyms, synonymFrequencies } = signals;
+  if ((frequencies[row * documentFrequencies.length + word] as number) > 0) return true;
+  return synonyms.some(
+    (synonym, i) => synonym.word === word && (synonymFrequencies[row * synonyms.length + i] as number) > 0,
+  );
+}
+
+/** Returns the logarithm of the odds of a row's score. */
+function getLogit({ scores }: ScoreOrder, row: number): number {
+  const score = scores[row] as number;
+  return Math.log(score / (1 - score));
+}
