@@ -198,13 +198,13 @@ export function cosines(query: usize, step: f64, into: usize): void {
 }
 
 /**
- * Writes the fields of the selected rows in columns: ordinals, creation times, storing times and times at which
- * memories begin to hold (f64 each), sessions,
+ * Writes the fields of the selected rows in columns: ordinals, creation times, storing times, and times at
+ * which memories begin and end to hold (f64 each), sessions,
  * speakers, lengths, previous rows, next rows, text numbers (u32 each), importances (f32), marks (u16).
  */
 export function describe(into: usize): void {
   const count = selectedCount;
-  const sessions = into + 32 * count;
+  const sessions = into + 40 * count;
   const column = count << 2;
   const marks = sessions + 7 * column;
   for (let i: u32 = 0; i < count; i++) {
@@ -215,6 +215,7 @@ export function describe(into: usize): void {
     store<f64>(into + ((count + place) << 3), get<f64>(row, CREATED_AT));
     store<f64>(into + ((2 * count + place) << 3), get<f64>(row, STORED_AT));
     store<f64>(into + ((3 * count + place) << 3), get<f64>(row, BEGINS_AT));
+    store<f64>(into + ((4 * count + place) << 3), get<f64>(row, ENDS_AT));
     store<u32>(at, get<u32>(row, SESSION));
     store<u32>(at + column, get<u32>(row, SPEAKER));
     store<u32>(at + 2 * column, get<u32>(row, LENGTH));

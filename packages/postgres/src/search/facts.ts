@@ -6,6 +6,7 @@ import type { QueryVector } from './nearest.ts';
 export interface Facts {
   createdAt: number;
   begin: number;
+  end: number | null;
   sessionId: string | null;
   userId: string;
   textDigest: string;
@@ -29,6 +30,7 @@ interface Columns {
   memories: number[] | null;
   createdAts: number[];
   begins: number[];
+  ends: (number | null)[];
   sessionIds: (string | null)[];
   userIds: string[];
   textDigests: string[];
@@ -79,7 +81,7 @@ export async function readFacts(
   const columns = (await queries.row<Columns>(sql`
     WITH asked AS MATERIALIZED (SELECT ${ordinals}::bigint[] AS ordinals)
     SELECT * FROM
-      (SELECT array_agg(ordinal) AS memories, array_agg(created_at) AS "createdAts", array_agg(coalesce(valid_from, created_at)) AS begins,
+      (SELECT array_agg(ordinal) AS memories, array_agg(created_at) AS "createdAts", array_agg(coalesce(valid_from, created_at)) AS begins, array_agg(valid_to) AS ends,
          array_agg(session_id) AS "sessionIds", array_agg(user_id) AS "userIds", array_agg(encode(text_digest, 'base64')) AS "textDigests",
          array_agg(importance) AS importances, array_agg(stored_at) AS "storedAts"
        FROM memory WHERE ${condition}) AS memory,
@@ -119,6 +121,7 @@ function toFacts(columns: Columns, vector: QueryVector | undefined, now: number)
     facts.set(ordinal, {
       createdAt: columns.createdAts[i] as number,
       begin: columns.begins[i] as number,
+      end: columns.ends[i] as number | null,
       sessionId: columns.sessionIds[i] as string | null,
       userId: columns.userIds[i] as string,
       textDigest: columns.textDigests[i] as string,

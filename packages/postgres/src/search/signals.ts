@@ -45,6 +45,7 @@ export async function collectSignals(
     ordinals: Float64Array.from(ordinals),
     createdAts: Float64Array.from(rows, (row) => row.createdAt),
     begins: Float64Array.from(rows, (row) => row.begin),
+    ends: Float64Array.from(rows, (row) => row.end ?? Number.POSITIVE_INFINITY),
     lengths: Uint32Array.from(rows, (row) => row.length),
     frequencies: getFrequencies(words, rows),
     synonyms: queryWords.synonyms.map(({ word, weight }) => ({ word, weight })),

@@ -637,6 +637,7 @@ describe('recall index row description', () => {
       ['createdAts', 1000, 1000, 1000],
       ['storedAts', 3000, 2000, 2000],
       ['begins', 1000, 1000, 1000],
+      ['ends', Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY],
       ['sessions', 2, 1, 1],
       ['speakers', 0, 4_000_000_000, 0],
       ['lengths', 0, 5, 7],

@@ -82,6 +82,7 @@ export interface Description {
   createdAts: Float64Array;
   storedAts: Float64Array;
   begins: Float64Array;
+  ends: Float64Array;
   sessions: Int32Array;
   speakers: Uint32Array;
   lengths: Uint32Array;
@@ -106,7 +107,7 @@ const MAX_STATES_BYTES = 128 * 2 ** 20;
 const DIGEST_BYTES = 8;
 
 /** Bytes that the kernel writes per row for a `Description`. */
-const DESCRIPTION_BYTES = 62;
+const DESCRIPTION_BYTES = 70;
 
 /**
  * The words, vectors and session order of all memories in recall, of every namespace, in the memory of one thread. A
@@ -341,12 +342,13 @@ export class RecallIndex {
     this.#kernel.describe(result);
     // One copy with a view for each column, because allocating a buffer takes longer than filling it.
     const buffer = this.#exchange.bytes.buffer.slice(result, result + count * DESCRIPTION_BYTES);
-    const numbers = count * 32;
+    const numbers = count * 40;
     return {
       ordinals: new Float64Array(buffer, 0, count),
       createdAts: new Float64Array(buffer, count * 8, count),
       storedAts: new Float64Array(buffer, count * 16, count),
       begins: new Float64Array(buffer, count * 24, count),
+      ends: new Float64Array(buffer, count * 32, count),
       sessions: new Int32Array(buffer, numbers, count),
       speakers: new Uint32Array(buffer, numbers + count * 4, count),
       lengths: new Uint32Array(buffer, numbers + count * 8, count),

@@ -37,6 +37,7 @@ function makeSignals(rows: Row[], documentFrequencies: number[], options: Partia
     ordinals: Float64Array.from(rows, (row) => row.ordinal),
     createdAts: Float64Array.from(rows, (row) => row.ordinal),
     begins: Float64Array.from(rows, (row) => row.ordinal),
+    ends: new Float64Array(rows.length).fill(Number.POSITIVE_INFINITY),
     lengths: Uint32Array.from(rows, (row) => row.length),
     frequencies: Uint16Array.from(rows.flatMap((row) => row.frequencies)),
     synonyms: [],
@@ -883,9 +884,17 @@ describe('two notes about the same thing', () => {
     );
     const begins = Float64Array.of(0, YEAR);
     const rankWith = (signals: Partial<Signals> = {}, asked: QueryIntent = {}) =>
-      getRows(rank(makeSignals(rows, [5, 5], { begins, ...signals }), { ...all, intent: asked }));
+      getRows(rank(makeSignals(rows, [5, 5], { now: YEAR, begins, ...signals }), { ...all, intent: asked }));
     expect(rankWith()).toEqual([0, 1]);
     expect(rankWith(options, intent)).toEqual([1, 0]);
+  });
+
+  it('rank one that holds before one that has ended, or has not begun yet', () => {
+    const times = { now: YEAR, begins: Float64Array.of(YEAR, 0) };
+    expect(getRows(getOrder(times))).toEqual([0, 1]);
+    expect(getRows(getOrder({ ...times, ends: Float64Array.of(YEAR, Number.POSITIVE_INFINITY) }))).toEqual([1, 0]);
+    expect(getRows(getOrder({ ...times, begins: Float64Array.of(YEAR + 1, 0) }))).toEqual([1, 0]);
+    expect(getRows(getOrder({ ...times, begins: Float64Array.of(0, YEAR + 1) }))).toEqual([0, 1]);
   });
 
   it('rank the earlier one first if the query asks for what was before, even if the later one superseded it', () => {

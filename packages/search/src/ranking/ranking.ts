@@ -109,7 +109,7 @@ export interface Evidence {
    */
   question: number;
   /**
-   * 1 for a short text that states nothing: a question, or an answer such as "I don't know". Else 0.
+   * 1 for a short text that states nothing: a question, thanks, or an answer such as "I don't know". Else 0.
    */
   silent: number;
   /** ln(12 / (words + 1)) for a text of at most eleven content words, else 0. */

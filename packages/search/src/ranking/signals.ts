@@ -46,6 +46,8 @@ export interface Signals extends QueryWordKinds {
   createdAts: Float64Array;
   /** The time at which each memory begins to hold. */
   begins: Float64Array;
+  /** The time at which each memory ends to hold, without its successors; infinite for most. */
+  ends: Float64Array;
   /** Number of content words, which are all words except stop words. */
   lengths: Uint32Array;
   /** Term frequencies: row r, word w is at `r * documentFrequencies.length + w`. */

@@ -10,65 +10,86 @@ import { WEIGHTS } from './weights.ts';
 
 /**
  * Sorts the first two rows by time, if both are notes that fit the query and speak of the same thing: the later one
- * first, or the earlier one if the query asks for what was before. The row that moves up gets the score of the other.
+ * first, or the earlier one if the query asks for what was before. Of one that holds and one that does not, the first
+ * comes first. The row that moves up gets the score of the other.
  * A question about the past without such a word keeps the order.
  *
  * Two notes speak of the same thing as far as both are near to the query and contain the same words of it. The nearer,
- * the greater the difference of their scores may be; more so if the query asks for what holds now, or if the later
- * text tells a change. Rows of the tail do not move, so that the order does not depend on the limit.
+ * the greater the difference of their scores may be; more so if the query asks for what holds now, if only the later one
+ * holds, or if its text tells a change. Rows of the tail do not move, so that the order does not depend on the limit.
  *
  * @param rows all candidate rows, best first; sorted in place
  */
 export function placeByTime(order: ScoreOrder, rows: number[], signals: Signals, ranking: Ranking): void {
-  const { asksForBefore = false, asksForNow = false, looksBack } = ranking.intent ?? {};
-  if (looksBack && !asksForBefore && !asksForNow) return;
   const [first, second] = rows;
-  if (first === undefined || second === undefined || !isComparable(signals, first, second)) return;
-  const [begin, otherBegin] = [signals.begins[first] as number, signals.begins[second] as number];
-  const { minDistanceMs, slope, usual, stressed } = WEIGHTS.timeOrder;
-  const isInOrder = asksForBefore ? begin <= otherBegin : begin >= otherBegin;
-  if (isInOrder) return;
-  if (signals.supersededBy[second] === first) {
-    if (asksForBefore) swap();
-    return;
-  }
-  if (Math.abs(begin - otherBegin) < minDistanceMs || !holdsNamesOf(signals, second, first)) return;
-  const isStressed = asksForBefore || asksForNow || hasMark(signals, second, MARKS.change);
-  const allowed = slope * (getSameness(signals, first, second, ranking) - usual) * (isStressed ? stressed : 1);
-  if (getLogit(order, first) - getLogit(order, second) <= allowed) swap();
-
-  function swap(): void {
-    copyScore(order, second as number, first as number);
-    [rows[0], rows[1]] = [second as number, first as number];
-  }
+  if (first === undefined || second === undefined || !mustSwap(order, { first, second }, signals, ranking)) return;
+  copyScore(order, second, first);
+  [rows[0], rows[1]] = [second, first];
 }
 
-/** Returns true for two notes of different sessions, none of them a question, a summary or the tail. */
-function isComparable(signals: Signals, first: number, second: number): boolean {
+/** The best row, and the row after it. */
+interface Pair {
+  first: number;
+  second: number;
+}
+
+function mustSwap(order: ScoreOrder, pair: Pair, signals: Signals, ranking: Ranking): boolean {
+  const { first, second } = pair;
+  const { asksForBefore = false, asksForNow = false, looksBack } = ranking.intent ?? {};
+  if ((looksBack && !asksForBefore && !asksForNow) || !isComparable(signals, pair)) return false;
+  const lateness = getLateness(signals, pair);
+  if (signals.supersededBy[second] === first) return asksForBefore && lateness < 0;
+  const onlySecondHolds = !asksForBefore && isHolding(signals, second) && !isHolding(signals, first);
+  const isLater = lateness > 0 && isHolding(signals, second);
+  if (asksForBefore ? lateness >= 0 : !onlySecondHolds && !isLater) return false;
+  const isStressed = asksForBefore || asksForNow || onlySecondHolds || hasMark(signals, second, MARKS.change);
+  const { slope, usual, stressed } = WEIGHTS.timeOrder;
+  const allowed = slope * (getSameness(signals, pair, ranking) - usual) * (isStressed ? stressed : 1);
+  return getLogit(order, first) - getLogit(order, second) <= allowed;
+}
+
+/** Returns by how many ms the second row begins to hold later than the first one; 0 for notes of the same hour. */
+function getLateness({ begins }: Signals, { first, second }: Pair): number {
+  const lateness = (begins[second] as number) - (begins[first] as number);
+  return Math.abs(lateness) < WEIGHTS.timeOrder.minDistanceMs ? 0 : lateness;
+}
+
+function isHolding({ begins, ends, now }: Signals, row: number): boolean {
+  return (begins[row] as number) <= now && now < (ends[row] as number);
+}
+
+/**
+ * Returns true for two notes of different sessions, none of them a question, a summary or of the tail, of which the second
+ * one has all names of the query that the first one has.
+ */
+function isComparable(signals: Signals, { first, second }: Pair): boolean {
   const { pool, sessions } = signals;
   if (first >= pool || second >= pool || hasMark(signals, second, MARKS.question | MARKS.noStatement)) return false;
   if (sessions[first] !== NO_SESSION && sessions[first] === sessions[second]) return false;
   const distilled = getDistilledRows(signals);
   if (distilled.has(first) || distilled.has(second)) return false;
   const isInConversation = getConversationRows(signals, distilled);
-  return !isInConversation[first] || !isInConversation[second];
+  if (isInConversation[first] && isInConversation[second]) return false;
+  return hasNamesOfOther(signals, second, first);
 }
 
 /** Returns true if a row has all names and numbers of the query that another row has. */
-function holdsNamesOf({ named, frequencies, speaks }: Signals, row: number, other: number): boolean {
+function hasNamesOfOther({ named, frequencies, speaks }: Signals, row: number, other: number): boolean {
   const count = named.length;
   const holds = (at: number) => (frequencies[at] as number) > 0 || speaks[at] === 1;
   return named.every((is, word) => is !== 1 || !holds(other * count + word) || holds(row * count + word));
 }
 
 /** Returns from 0 to 1.5 how far two notes speak of the same thing: see `placeByTime`. */
-function getSameness(signals: Signals, first: number, second: number, { scale }: Ranking): number {
-  const [one, other] = [first, second].map((row) => getMeaning(toUsualCosine(signals.cosines[row] as number, scale)));
-  return Math.min(one as number, other as number) + WEIGHTS.timeOrder.words * getCommonShare(signals, first, second);
+function getSameness(signals: Signals, pair: Pair, { scale }: Ranking): number {
+  const [one, other] = [pair.first, pair.second].map((row) =>
+    getMeaning(toUsualCosine(signals.cosines[row] as number, scale)),
+  );
+  return Math.min(one as number, other as number) + WEIGHTS.timeOrder.words * getCommonShare(signals, pair);
 }
 
 /** Returns the share of the query's words that both rows contain, by themselves or by a synonym, from 0 to 1. */
-function getCommonShare(signals: Signals, first: number, second: number): number {
+function getCommonShare(signals: Signals, { first, second }: Pair): number {
   const shares = getWordShares(signals);
   const isIndistinct = getIndistinct(signals);
   let [common, total] = [0, 0];

@@ -42,7 +42,7 @@ const NO_ANSWER: ByLanguage = {
 
 /** Sentences that add nothing: greetings, thanks and agreement. */
 const FILLER =
-  /^(?:hi|hey|hello|hallo|hola|bonjour|salut|ciao|ok(?:ay)?|thanks?(?: you)?|thx|merci|danke|gracias|sorry|please|quick (?:one|question)|by the way|btw|hmm+|so|well|and|also|again|maybe|no worries|sure|right)(?: (?:again|there|a lot|so much|everyone|all|then))?$/iu;
+  /^(?:hi|hey|hello|hallo|hola|bonjour|salut|ciao|ok(?:ay)?|thanks?(?: you)?|thx|merci|danke|gracias|sorry|please|quick (?:one|question)|by the way|btw|hmm+|so|well|and|also|again|maybe|no worries|sure|right|i see|got it|understood|great|cool|nice|alright|noted|will do|you['’]re welcome|my pleasure|yes|no|si|oui|ja|nein|verstanden|d['’]accord|entendido)(?: (?:again|there|a lot|so much|everyone|all|then))?$/iu;
 
 /** A request to store what the text says, even if it ends with a question mark. */
 const TO_REMEMBER =
@@ -62,7 +62,7 @@ const QUESTION_MARK = /[?\uff1f\u061f\u2e2e\u037e\u055e\u1367\u203d\u2047-\u2049
 const SENTENCE = /[^.!?\uff1f\u061f。！\n]+(?:[.!?\uff1f\u061f。！]+["'”’»)\]]*|\n|$)/gu;
 /** The name of a speaker at the beginning of a line, in a text made of several turns. */
 const SPEAKER = /^\s*(?:user|assistant|human|ai):\s/iu;
-const OPENING = /^[\s\p{P}]+|^(?:ok(?:ay)?|so|hey|hi|and|but|also|well|um+|please)[,\s]+/iu;
+const OPENING = /^[\s\p{P}]*(?:(?:ok(?:ay)?|so|hey|hi|and|but|also|well|um+|please)[,\s]+(?=\S))?/iu;
 
 /**
  * Maximum words of a text without a statement. A longer question tells something too: what the asker has, or plans.
@@ -81,7 +81,7 @@ const ASSISTANT = /^(?:assistant|ai|bot|model)$/iu;
 const MAX_WORDS = 20;
 
 /**
- * Returns true if a text states nothing: it only asks, or says that the answer is unknown. A question without a question
+ * Returns true if a text states nothing: it only asks, thanks or agrees, or says that the answer is unknown. A question without a question
  * mark is recognized in a turn of a conversation only, since notes have headings such as "How to reset the router".
  *
  * @param text without the name of the speaker
@@ -90,17 +90,18 @@ const MAX_WORDS = 20;
 export function hasNoStatement(text: string, speaker: string): boolean {
   if (text.length > MAX_CHARS || text.trim().split(/\s+/).length > MAX_TEXT_WORDS) return false;
   if (TO_REMEMBER.test(text)) return false;
-  let saysSomething = false;
+  let hasWords = false;
   for (const [sentence] of text.matchAll(SENTENCE)) {
     const plain = sentence
       .replace(SPEAKER, '')
       .replace(OPENING, '')
       .replace(/[\s\p{P}]+$/u, '');
-    if (plain === '' || FILLER.test(plain)) continue;
+    if (plain === '') continue;
+    hasWords = true;
+    if (FILLER.test(plain)) continue;
     if (!isQuestion(sentence, plain, speaker !== '') && !isUnknown(plain, speaker)) return false;
-    saysSomething = true;
   }
-  return saysSomething;
+  return hasWords;
 }
 
 /** Returns true for "I don't know". With more words, it is the answer of an assistant, or tells something of a person. */

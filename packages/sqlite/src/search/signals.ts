@@ -48,6 +48,7 @@ export function collectSignals(context: SearchContext, found: Matches): Omit<Sig
     ordinals: described.ordinals,
     createdAts: described.createdAts,
     begins: described.begins,
+    ends: described.ends,
     lengths: described.lengths,
     frequencies: context.words.frequencies(rows),
     synonyms: context.selected.synonyms.map(({ word, weight }) => ({ word, weight })),
