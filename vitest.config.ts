@@ -25,6 +25,7 @@ const ON_POSTGRES_TOO = [
     'recall',
     'reranking',
     'session',
+    'similar',
     'store',
     'store-batch',
     'tiers',

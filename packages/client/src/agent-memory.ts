@@ -252,7 +252,7 @@ export function withoutStored(
 /** Returns a function that stores the requests as one batch and returns their ids. The function is idempotent. */
 export function createBatchStore(
   requests: readonly StoreRequest[],
-  { idempotencyKey = createIdempotencyKey() }: StoreOptions = {},
+  { idempotencyKey = createIdempotencyKey() }: Pick<StoreOptions, 'idempotencyKey'> = {},
 ): (memory: MemoryApi) => Promise<string[]> {
   return async (memory) => {
     const { results, failed_count } = await memory.storeBatch([...requests], { idempotencyKey });

@@ -116,6 +116,7 @@ export class MemoryClient implements MemoryApi {
    */
   async store(request: StoreRequest, options: StoreOptions & CallOptions = {}): Promise<StoreResponse> {
     return this.#json(OPERATIONS.store, options, {
+      query: { similar: options.similar },
       body: request,
       headers: toIdempotencyHeader(options),
       repeatable: true,
@@ -125,6 +126,7 @@ export class MemoryClient implements MemoryApi {
   /** Stores many memories. Generates an idempotency key like `store`. */
   async storeBatch(requests: StoreBatchRequest, options: StoreOptions & CallOptions = {}): Promise<StoreBatchResponse> {
     return this.#json(OPERATIONS.storeBatch, options, {
+      query: { similar: options.similar },
       body: requests,
       headers: toIdempotencyHeader(options),
       repeatable: true,

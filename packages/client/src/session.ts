@@ -92,7 +92,7 @@ export interface Session {
    *
    * @throws MemoryError INVALID_REQUEST for more than 1,000 messages or 8 MiB, and for values that are not JSON
    */
-  add(messages: readonly Message[], options?: StoreOptions): void;
+  add(messages: readonly Message[], options?: Pick<StoreOptions, 'idempotencyKey'>): void;
   /**
    * Returns the newest turns and the memories that the query recalls, within a token budget. Priority: the
    * `recentTurns` newest turns, then recalled memories, best first, then earlier turns. Considers at least the newest

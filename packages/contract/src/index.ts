@@ -27,6 +27,7 @@ export * from './redacted.ts';
 export * from './scope.ts';
 export * from './score-words.ts';
 export * from './session.ts';
+export * from './similar.ts';
 export * from './stats.ts';
 export * from './store.ts';
 export * from './store-batch.ts';

@@ -34,6 +34,10 @@ export const LIMITS = {
   growthMoments: 100,
   /** Memories in one batch. */
   batchItems: 10_000,
+  /** Similar memories of one stored memory. */
+  similar: 10,
+  /** Memories in one batch with `similar`, since each is searched for. */
+  similarBatchItems: 1000,
   /** Memories listed in each part of a consolidation plan. */
   plannedMemories: 1000,
   /** Later runs listed with a consolidation run. */

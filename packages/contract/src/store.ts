@@ -17,6 +17,7 @@ import {
 import { DEFAULTS } from './limits.ts';
 import type { WithoutNulls } from './nulls.ts';
 import { Redacted } from './redacted.ts';
+import { Similar } from './similar.ts';
 import Type from './typebox.ts';
 
 /** A memory to store. Null in an optional field means the same as leaving the field out. */
@@ -85,5 +86,6 @@ export const StoreResponse = Type.Object({
     }),
   ),
   redacted: Redacted,
+  similar: Similar,
 });
 export type StoreResponse = Type.Static<typeof StoreResponse>;

@@ -1,5 +1,5 @@
 import { asksForBefore } from '@memoryd/contract';
-import type { MemoryFilter, Ranked, RankedSearchRequest, SearchResults } from '@memoryd/search';
+import type { MemoryFilter, QueryVector, Ranked, RankedSearchRequest, SearchResults } from '@memoryd/search';
 import { type QueryContext, rankOrdinals, readQueryIntent } from '@memoryd/search';
 import type { EmbeddingQueue } from './embedding-queue/embedding-queue.ts';
 import type { Clock } from './ports/runtime.ts';
@@ -45,6 +45,13 @@ export interface FindRequest {
   explain?: boolean | undefined;
   /** See `SearchRequest`. */
   isUpToDate?: boolean;
+  /**
+   * True if the query is a statement, and not a question: it asks for no date, no advice and nothing of the past, and
+   * memories rank by their own evidence.
+   */
+  isStatement?: boolean;
+  /** The vector of the query, or undefined to search by words. If the field is absent, the vector is computed. */
+  vector?: QueryVector | undefined;
 }
 
 /** Returns the best memories for a query by their ordinals, best first. */
@@ -70,19 +77,30 @@ export async function findResults(
 
 async function toSearchRequest(
   { embedding, clock }: FindParts,
-  { namespace, query, filter, limit, minScore = 0, onlyRelevant, asked, isPoolOnly, isUpToDate }: FindRequest,
+  request: FindRequest,
 ): Promise<Omit<RankedSearchRequest, 'maxBytes'>> {
-  const vector = embedding?.queryVector(query);
+  const {
+    namespace,
+    query,
+    filter,
+    limit,
+    minScore = 0,
+    onlyRelevant,
+    asked,
+    isPoolOnly,
+    isUpToDate,
+    isStatement,
+  } = request;
+  const vector = 'vector' in request ? request.vector : embedding?.queryVector(query);
   // The `await` below handles the rejection; the empty handler prevents an unhandled rejection before the `await`.
   if (vector instanceof Promise) vector.catch(() => {});
   const now = clock.now();
   // Concurrent queries go to the model in one batch, in the next microtask. The date is parsed after that, while the
   // model works.
   await Promise.resolve();
-  const intent = {
-    ...(await readQueryIntent(query, asked ?? { now, zone: 'UTC' })),
-    asksForBefore: asksForBefore(query),
-  };
+  const intent = isStatement
+    ? {}
+    : { ...(await readQueryIntent(query, asked ?? { now, zone: 'UTC' })), asksForBefore: asksForBefore(query) };
   const queryVector = await vector;
   return {
     namespace,
@@ -94,7 +112,10 @@ async function toSearchRequest(
     poolSize: POOL_SIZE,
     tailSize: isPoolOnly ? 0 : getTailSize(limit),
     ...(isUpToDate && { isUpToDate }),
-    ranking: { limit, minScore, onlyRelevant, intent, scale: queryVector?.scale },
+    ranking: {
+      ...{ limit, minScore, onlyRelevant, intent, scale: queryVector?.scale },
+      ...(isStatement && { hasOwnEvidence: true }),
+    },
   };
 }
 

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type ErrorBody, type Memory, type MemoryApi, MemoryError } from '@memoryd/contract';
+import { type ErrorBody, type Memory, type MemoryApi, MemoryError, type StoreResponse } from '@memoryd/contract';
 import { type MemoryApiUnderTest, memoryApiContract } from '@memoryd/suites';
 import { McpError } from '@modelcontextprotocol/sdk/types.js';
 import { describe } from 'vitest';
@@ -35,7 +35,12 @@ function createMemoryApi(agent: Agent): MemoryApi {
     return structuredContent as Answer;
   }
   const supported: Omit<MemoryApi, keyof typeof without> = {
-    store: (request, { idempotencyKey } = {}) => call('store', request, { 'memoryd/idempotencyKey': idempotencyKey }),
+    // The tool always shows similar memories.
+    async store(request, { idempotencyKey, similar: count } = {}) {
+      const meta = { 'memoryd/idempotencyKey': idempotencyKey };
+      const { similar = [], ...stored } = await call<StoreResponse>('store', request, meta);
+      return { ...stored, ...(count !== undefined && { similar: similar.slice(0, count) }) };
+    },
     // By default, these tools return only what holds.
     recall: (request) => call('recall', { current: false, ...request }),
     session: (request) => call('session', { current: false, ...request }),

@@ -6,6 +6,7 @@ import type {
   RecallResponse,
   SessionResponse,
   StatsResponse,
+  StoreResponse,
   UpdateResponse,
 } from '@memoryd/contract';
 import type { Progress } from '@modelcontextprotocol/sdk/types.js';
@@ -75,6 +76,30 @@ describe.each(transports)('an agent over $transport', ({ connect }) => {
         openWorldHint: false,
       });
     }
+  });
+
+  it('sees up to three similar memories of a stored one, and supersedes one of them by an update', async () => {
+    const text = (day: string) => `The rehearsal of the choir at Saint Botolph is on ${day}.`;
+    for (const day of ['Monday', 'Tuesday', 'Thursday', 'Friday']) await agent.store({ content: text(day) });
+    const result = await agent.client.callTool({ name: 'store', arguments: { content: text('Sunday') } });
+    const { id, similar = [] } = result.structuredContent as StoreResponse;
+    expect(similar).toHaveLength(3);
+    const [shown, how = ''] = getText(result).split('</memories>\n');
+    expect(readListing(`${shown}</memories>`).map(({ text: content }) => content)).toEqual(
+      similar.map(({ content }) => content),
+    );
+    expect(how).toContain(`call update with memory_id ${id} and the id of the old one as supersedes`);
+    expect(how).not.toContain('\n');
+    const old = similar[0]?.id ?? '';
+    await agent.call('update', { memory_id: id, supersedes: old });
+    const next = await agent.call<StoreResponse>('store', { content: text('Saturday') });
+    expect(next.similar?.map((memory) => memory.id)).not.toContain(old);
+  });
+
+  it('sees no list after a store without similar memories', async () => {
+    const content = 'Quokkas of Rottnest nap beneath acacias.';
+    const result = await agent.client.callTool({ name: 'store', arguments: { content } });
+    expect(getText(result)).toMatch(/^Stored\. Its id is \S+\.$/);
   });
 
   it('recalls a stored memory, with its id and score also in the text', async () => {

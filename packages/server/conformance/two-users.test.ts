@@ -1,5 +1,5 @@
 import { MemoryClient, type MemoryEvent } from '@memoryd/client';
-import type { MemoryApi } from '@memoryd/contract';
+import type { MemoryApi, StoreOptions, StoreRequest, StoreResponse } from '@memoryd/contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { send } from './http.ts';
@@ -153,16 +153,20 @@ class TestNamespace {
     switch (operation.verb) {
       case 'store':
         return this.#note(
-          await api.store({ content: operation.content, session_id: operation.session_id, tags: operation.tags }),
+          await this.#store(api, {
+            content: operation.content,
+            session_id: operation.session_id,
+            tags: operation.tags,
+          }),
         );
       case 'correct': {
         const { content, session_id: session, tags } = operation;
         return this.#note(
-          await api.store({ content, session_id: session, tags, supersedes: this.#id(operation.index) }),
+          await this.#store(api, { content, session_id: session, tags, supersedes: this.#id(operation.index) }),
         );
       }
       case 'storeOnce':
-        return this.#note(await api.store({ content: operation.content }, { idempotencyKey: operation.key }));
+        return this.#note(await this.#store(api, { content: operation.content }, { idempotencyKey: operation.key }));
       case 'storeBatch': {
         const answer = await api.storeBatch(operation.some.map((content) => ({ content })));
         for (const result of answer.results) if ('id' in result) this.#note(result);
@@ -209,6 +213,16 @@ class TestNamespace {
       case 'forgetMany':
         return api.forgetMany({ session_id: operation.session_id, tag: operation.tag });
     }
+  }
+
+  /**
+   * Stores a memory and reads the memories that are similar, which fails for a memory of another owner. Their number
+   * depends on word statistics of the namespace.
+   */
+  async #store(api: MemoryApi, request: StoreRequest, options: StoreOptions = {}): Promise<StoreResponse> {
+    const { similar = [], ...stored } = await api.store(request, { ...options, similar: 10 });
+    for (const { id } of similar) await api.memory(id);
+    return stored;
   }
 
   /** Executes an operation that affects all owners. */

@@ -130,6 +130,23 @@ export function memoryApiContract(
       expect((await memory.session({ session_id: 'external' })).memories).toMatchObject([{ external_id }]);
     });
 
+    it('returns similar memories that hold now, if they are requested', async () => {
+      const content = 'The ferry to Inchkeith leaves at nine from the old pier.';
+      const first = { content: 'The ferry to Inchkeith leaves at seven from the old pier.' };
+      const { id: outdated, ...response } = await memory.store(first, { similar: 3 });
+      expect(response).toEqual({ status: 'stored', similar: [] });
+      const id = await getId(memory.store({ content, supersedes: outdated }));
+      await memory.store({ content: 'Bees sleep in winter.' });
+      const next = { content: 'The ferry to Inchkeith leaves at ten from the old pier.' };
+      const { similar = [], ...stored } = await memory.store(next, { similar: 3 });
+      expect(stored).toEqual({ id: expect.stringMatching(/\S/), status: 'stored' });
+      const { created_at } = await memory.memory(id);
+      expect(similar).toEqual([{ id, content, created_at, score: expect.any(Number) }]);
+      expect(similar[0]?.score).toBeGreaterThan(0);
+      expect(similar[0]?.score).toBeLessThan(1);
+      expect(await memory.store({ content: 'The ferry to Inchkeith leaves at six.' })).not.toHaveProperty('similar');
+    });
+
     it('refuses to make a memory supersede itself', async () => {
       const id = await getId(memory.store({ content: 'x', external_id: 'circle' }));
       const next = await getId(memory.store({ content: 'y', supersedes: id }));
@@ -244,6 +261,31 @@ export function memoryApiContract(
       const first = await memory.storeBatch(requests, { idempotencyKey: 'batched once' });
       expect(await memory.storeBatch(requests, { idempotencyKey: 'batched once' })).toEqual(first);
       expect((await memory.session({ session_id: 'batch once' })).total).toBe(2);
+    });
+
+    it('returns similar memories for each stored memory, also those of the same batch', async () => {
+      const user = { user_id: 'of the mill' };
+      const id = await getId(memory.store({ content: 'The mill grinds rye on Mondays.', ...user }));
+      const texts = ['The mill grinds rye on Fridays.', '', 'The mill grinds rye on Sundays.'];
+      const requests = texts.map((content) => ({ content, ...user }));
+      await memory.store({ content: 'The mill grinds rye on Tuesdays.', user_id: 'of another mill' });
+      const { results } = await memory.storeBatch(requests, { similar: 10 });
+      const [first, invalid, last] = results as { id: string; similar?: { id: string }[] }[];
+      const getIds = (item: typeof first) => item?.similar?.map((similar) => similar.id).sort();
+      expect(getIds(first)).toEqual([id, last?.id].sort());
+      expect(invalid).toEqual({ error: expect.objectContaining({ code: 'INVALID_REQUEST' }) });
+      expect(getIds(last)).toEqual([id, first?.id].sort());
+    });
+
+    it('refuses a number of similar memories that is not from 1 to 10, and stores nothing', async () => {
+      const at = { content: 'never stored', session_id: 'similar' };
+      for (const similar of [0, 11, 1.5]) {
+        await expectError(memory.store(at, { similar }), 'INVALID_REQUEST', '/similar');
+        await expectError(memory.storeBatch([at], { similar }), 'INVALID_REQUEST', '/similar');
+      }
+      const tooMany = Array.from({ length: LIMITS.similarBatchItems + 1 }, () => at);
+      await expectError(memory.storeBatch(tooMany, { similar: 1 }), 'INVALID_REQUEST');
+      expect((await memory.session({ session_id: 'similar' })).total).toBe(0);
     });
 
     it('stores the memories of a batch with the same external id as one memory, in order', async () => {

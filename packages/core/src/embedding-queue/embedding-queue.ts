@@ -188,24 +188,27 @@ export class EmbeddingQueue {
   /**
    * Queues newly stored memories. Resolves when their vectors are written, of a long text those of its first piece, when
    * the model fails, or when 5 seconds have passed. Resolves at once if too many memories are pending or the model does
-   * not work.
+   * not work. Returns the embeddings that were computed until then, in the order of the memories.
    */
-  async stored(memories: readonly PendingEmbedding[]): Promise<void> {
-    if (memories.length === 0) return;
+  async stored(memories: readonly PendingEmbedding[]): Promise<(Embedding | undefined)[]> {
+    if (memories.length === 0) return [];
     const short = memories.filter(({ content }) => content.length <= EMBEDDING_LIMITS.shortText);
     if (short.length < memories.length) this.#lookForLongTexts();
     this.#backlog += short.length;
-    if (!this.#isQuick) return this.#lookForShortTexts();
+    if (!this.#isQuick) {
+      this.#lookForShortTexts();
+      return [];
+    }
     this.#fresh.push(...short);
     void this.#task.request();
-    await Promise.all(memories.map(({ ordinal }) => this.#waiting.wait(ordinal)));
+    return await Promise.all(memories.map(({ ordinal }) => this.#waiting.wait(ordinal)));
   }
 
   /** Queues a memory whose text has changed. Resolves like `stored`. */
-  async changed(ordinal: number): Promise<void> {
+  async changed(ordinal: number): Promise<Embedding | undefined> {
     this.#backlog += 1;
     this.look();
-    if (this.#isQuick) await this.#waiting.wait(ordinal);
+    return this.#isQuick ? await this.#waiting.wait(ordinal) : undefined;
   }
 
   /** True if new memories will have vectors soon, so that a store waits for the vectors. */
@@ -245,9 +248,9 @@ export class EmbeddingQueue {
    */
   queryVector(query: string): QueryVector | undefined | Promise<QueryVector | undefined> {
     const cached = this.#queries.get(query);
-    if (cached || !this.#isWorking) return this.#toQueryVector(query, cached);
+    if (cached || !this.#isWorking) return this.toQueryVector(query, cached);
     const pending = this.#pendingQueries.get(query) ?? this.#startQuery(query);
-    return pending.then((embedding) => this.#toQueryVector(query, embedding));
+    return pending.then((embedding) => this.toQueryVector(query, embedding));
   }
 
   #startQuery(query: string): Promise<Embedding | undefined> {
@@ -256,9 +259,13 @@ export class EmbeddingQueue {
     return pending;
   }
 
-  #toQueryVector(query: string, { vectors: [values], states }: Embedding = { vectors: [] }): QueryVector | undefined {
+  /**
+   * Returns the vector of a text for a search: of a memory with several parts, that of its first part. Undefined without
+   * an embedding or a vector.
+   */
+  toQueryVector(text: string, { vectors: [values], states }: Embedding = { vectors: [] }): QueryVector | undefined {
     if (!values || !this.#embedder) return undefined;
-    const scale = this.#scales && getCosineScale(this.#scales, query);
+    const scale = this.#scales && getCosineScale(this.#scales, text);
     return { modelId: this.#embedder.modelId, values, ...(states?.[0] && { states: states[0] }), scale };
   }
 
@@ -483,7 +490,7 @@ export class EmbeddingQueue {
   /** Writes vectors and returns the number of memories that were written. */
   async #write({ modelId }: Embedder, vectors: MemoryVectors[]): Promise<number> {
     const written = await wrapStorageFailure(this.#storage.putVectors(modelId, vectors));
-    this.#waiting.release(written);
+    this.#waiting.release(written, vectors);
     // The other memories have changed, or another model is in use.
     if (written.length < vectors.length) this.look();
     // The rest of a text is embedded as that of a long text.

@@ -8,6 +8,7 @@ import {
   LIMITS,
   MemoryError,
   type RedactedSecrets,
+  type SimilarMemory,
   type StoreBatchRequest,
   type StoreBatchResponse,
   type StoreBatchResult,
@@ -17,6 +18,7 @@ import {
   type StoreResponse,
   withoutNullFields,
 } from '@memoryd/contract';
+import type { Embedding } from '../ports/embedder.ts';
 import type { ChangedFields, NewMemory, StoreOutcome } from '../ports/storage-memories.ts';
 import type { OverQuota } from '../ports/storage-namespaces.ts';
 import { CHUNK_CHARS, CHUNK_MEMORIES } from '../record-size.ts';
@@ -25,6 +27,7 @@ import { toMs, toMsOrNull } from '../time.ts';
 import { isPeriod } from '../validity.ts';
 import type { Core } from './core.ts';
 import { acceptRequest, type Redacted } from './redact.ts';
+import { assertBatchSearchable, findSimilar, getSimilarCount, type SimilarTo } from './similar.ts';
 
 const checkOne = createCheck(StoreRequest, 'body');
 const checkBatchItem = createCheck(StoreRequest, 'memory');
@@ -38,11 +41,19 @@ export async function store(
 ): Promise<StoreResponse> {
   const { request: accepted, redacted } = acceptStore(core, checkOne, request);
   const key = getIdempotencyKey(options);
+  const count = getSimilarCount(options);
   const memory = toNewMemory(core, namespace, accepted, core.arrivals.now());
   if (key !== undefined) memory.idempotency = { key, digest: await requestDigest(accepted) };
   const stored = await core.storage.store(memory);
-  await announce(core, namespace, [memory], [stored]);
-  return toResponse(stored, memory, redacted);
+  const embeddings = await announce(core, namespace, [memory], [stored]);
+  const response = toResponse(stored, memory, redacted);
+  if (count === undefined) return response;
+  const similarTo = toSimilarTo(core, response, { memory, outcome: stored, embeddings });
+  return withSimilar(response, await findSimilar(core, similarTo, count));
+}
+
+function withSimilar(response: StoreResponse, similar: SimilarMemory[] | undefined): StoreResponse {
+  return { ...response, ...(similar && { similar }) };
 }
 
 /** See `acceptRequest`. */
@@ -103,13 +114,16 @@ function getGiven(request: StoreFields): (keyof ChangedFields)[] {
   return fields.flatMap(([field, name]) => (request[name] === undefined ? [] : [field]));
 }
 
+/** The embeddings of stored and changed memories that were computed in time, by ordinal. */
+type Embeddings = ReadonlyMap<number, Embedding | undefined>;
+
 /** Publishes the events of stored and changed memories, and embeds their texts. */
 async function announce(
   core: Core,
   namespace: string,
   memories: readonly NewMemory[],
   outcomes: readonly StoreOutcome[],
-): Promise<void> {
+): Promise<Embeddings> {
   const pairs = memories.map((memory, i) => ({ memory, result: outcomes[i] as StoreOutcome }));
   const stored = pairs.flatMap(({ memory, result }) => (result.outcome === 'stored' ? [{ memory, ...result }] : []));
   const updated = pairs.flatMap(({ memory, result }) =>
@@ -121,10 +135,30 @@ async function announce(
     stored.map(({ memory }) => ({ ...memory, tier: 'working' as const, updatedAt: memory.storedAt })),
   );
   core.events.publishMemories(namespace, 'updated', updated);
-  await Promise.all([
+  const changed = updated.flatMap(({ embedding, ordinal }) => (embedding ? [ordinal] : []));
+  const [ofStored = [], ...ofChanged] = await Promise.all([
     core.embedding?.stored(stored.map(({ memory, ordinal }) => ({ ordinal, revision: 1, content: memory.content }))),
-    ...updated.flatMap(({ embedding, ordinal }) => (embedding ? [core.embedding?.changed(ordinal)] : [])),
+    ...changed.map((ordinal) => core.embedding?.changed(ordinal)),
   ]);
+  return new Map([
+    ...stored.map(({ ordinal }, i) => [ordinal, ofStored[i]] as const),
+    ...changed.map((ordinal, i) => [ordinal, ofChanged[i]] as const),
+  ]);
+}
+
+/** Returns the memory of a response, with the vector of its text if the store has embedded the text. */
+function toSimilarTo(
+  core: Core,
+  { id }: StoreResponse,
+  { memory, outcome, embeddings }: { memory: NewMemory; outcome: StoreOutcome; embeddings: Embeddings },
+): SimilarTo {
+  const isEmbedded = 'ordinal' in outcome && embeddings.has(outcome.ordinal);
+  return {
+    id,
+    memory,
+    ...(isEmbedded && { vector: core.embedding?.toQueryVector(memory.content, embeddings.get(outcome.ordinal)) }),
+    ...(outcome.outcome === 'repeated' && { repeats: outcome.at }),
+  };
 }
 
 /** Creates the INVALID_REQUEST error for a memory that would end before it begins. */
@@ -219,8 +253,10 @@ export async function storeBatch(
   options: StoreOptions = {},
 ): Promise<StoreBatchResponse> {
   assertBatch(requests);
+  const count = getSimilarCount(options);
+  if (count !== undefined) assertBatchSearchable(requests);
   const batch: Batch = { namespace, key: getIdempotencyKey(options), arrivedAt: core.arrivals.now() };
-  const chunks: Promise<StoreBatchResult[]>[] = [];
+  const chunks: Promise<BatchItem[]>[] = [];
   for (const chunk of splitIntoChunks(requests)) {
     // Prepares a chunk while the previous chunk is written. Chunks are written in order, because several memories may have
     // the same external id.
@@ -228,9 +264,32 @@ export async function storeBatch(
     chunks.push(storeChunk(core, batch, chunk, items));
     await chunks.at(-2);
   }
-  const results = (await Promise.all(chunks)).flat();
+  const items = (await Promise.all(chunks)).flat();
+  const results = count === undefined ? items.map(({ result }) => result) : await addSimilar(core, items, count);
   const failed = results.filter((result) => 'error' in result).length;
   return { results, stored_count: results.length - failed, failed_count: failed };
+}
+
+/** The result for one memory of a batch, and the memory if it was stored. */
+interface BatchItem {
+  result: StoreBatchResult;
+  similarTo?: SimilarTo;
+}
+
+/**
+ * Adds similar memories to the results, until they reach the maximum size of a response. One memory after the other, so
+ * that recalls of others run in between, and after the whole batch is stored, so that the memories of the batch are found
+ * too.
+ */
+async function addSimilar(core: Core, items: readonly BatchItem[], count: number): Promise<StoreBatchResult[]> {
+  let bytesLeft = core.maxAnswerBytes;
+  const results: StoreBatchResult[] = [];
+  for (const { result, similarTo } of items) {
+    const similar = similarTo && bytesLeft > 0 ? await findSimilar(core, similarTo, count) : undefined;
+    if (similar) bytesLeft -= Buffer.byteLength(JSON.stringify(similar));
+    results.push('error' in result ? result : withSimilar(result, bytesLeft < 0 ? undefined : similar));
+  }
+  return results;
 }
 
 // Checks the batch as a whole. The memories are checked one by one later, so that an invalid memory does not affect the
@@ -298,13 +357,15 @@ async function storeChunk(
   { namespace }: Batch,
   { start }: Chunk,
   items: readonly (AcceptedItem | MemoryError)[],
-): Promise<StoreBatchResult[]> {
+): Promise<BatchItem[]> {
   const stored = (await storeItems(core, namespace, items.filter(isAccepted))).values();
   return items.map((item, i) => {
-    const outcome = isAccepted(item) ? (stored.next().value as StoreResponse | MemoryError) : item;
-    return outcome instanceof MemoryError ? toErrorResult(outcome, start + i) : outcome;
+    const outcome = isAccepted(item) ? (stored.next().value as StoredItem | MemoryError) : item;
+    return outcome instanceof MemoryError ? { result: toErrorResult(outcome, start + i) } : outcome;
   });
 }
+
+type StoredItem = Required<BatchItem>;
 
 function isAccepted(item: AcceptedItem | MemoryError): item is AcceptedItem {
   return !(item instanceof MemoryError);
@@ -330,7 +391,7 @@ async function storeItems(
   core: Core,
   namespace: string,
   accepted: AcceptedItem[],
-): Promise<(StoreResponse | MemoryError)[]> {
+): Promise<(StoredItem | MemoryError)[]> {
   if (accepted.length === 0) return [];
   const memories = accepted.map(({ memory }) => memory);
   let outcomes: StoreOutcome[];
@@ -342,9 +403,13 @@ async function storeItems(
     const failure = reportFailure(core, memories.length, error);
     return memories.map(() => failure);
   }
-  await announce(core, namespace, memories, outcomes);
+  const embeddings = await announce(core, namespace, memories, outcomes);
   return accepted.map(({ memory, redacted }, i) =>
-    catchMemoryError(() => toResponse(outcomes[i] as StoreOutcome, memory, redacted)),
+    catchMemoryError(() => {
+      const outcome = outcomes[i] as StoreOutcome;
+      const result = toResponse(outcome, memory, redacted);
+      return { result, similarTo: toSimilarTo(core, result, { memory, outcome, embeddings }) };
+    }),
   );
 }
 

@@ -56,15 +56,15 @@ export interface NewMemory extends Owner {
 
 /**
  * `updated` and `unchanged`: the owner has a memory with the external id. For the fields of `updated`, see
- * `UpdateOutcome`. `repeated`: the idempotency key was used before with the same digest; `id` is the memory that was
- * stored then, and `created` is false if that memory existed before. `superseding-itself`: the memory would supersede
- * itself, directly or through other memories, or a source of its own.
+ * `UpdateOutcome`. `repeated`: the idempotency key was used before, at the time `at`, with the same digest; `id` is the
+ * memory that was stored then, and `created` is false if that memory existed before. `superseding-itself`: the memory
+ * would supersede itself, directly or through other memories, or a source of its own.
  */
 export type StoreOutcome =
   | { outcome: 'stored'; ordinal: number }
   | ({ outcome: 'updated'; id: string } & Updated)
   | { outcome: 'unchanged'; id: string }
-  | { outcome: 'repeated'; id: string; created: boolean }
+  | { outcome: 'repeated'; id: string; created: boolean; at: number }
   | { outcome: 'superseding-itself' }
   | { outcome: 'no-period' }
   | { outcome: 'conflict' }

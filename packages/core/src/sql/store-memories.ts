@@ -91,11 +91,12 @@ async function storeAgain(
   return outcome;
 }
 
-/** A use of an idempotency key: the digest of the request, and the memory that it stored or changed. */
+/** A use of an idempotency key: the digest of the request, the memory that it stored or changed, and its time. */
 interface KeyUse {
   digest: string;
   id: string;
   created: boolean;
+  at: number;
 }
 
 /** Tracks the use of idempotency keys in one batch of stores. */
@@ -112,12 +113,13 @@ class KeyUses {
   earlierUse(memory: NewMemory): StoreOutcome | undefined {
     const use = memory.idempotency && this.#uses.get(toKey(memory));
     if (!use) return undefined;
-    const { digest, id, created } = use;
-    return digest === memory.idempotency?.digest ? { outcome: 'repeated', id, created } : { outcome: 'conflict' };
+    const { digest, id, created, at } = use;
+    return digest === memory.idempotency?.digest ? { outcome: 'repeated', id, created, at } : { outcome: 'conflict' };
   }
 
-  record(memory: NewMemory, result: Omit<KeyUse, 'digest'>): void {
-    if (memory.idempotency) this.#uses.set(toKey(memory), { digest: memory.idempotency.digest, ...result });
+  record(memory: NewMemory, result: Pick<KeyUse, 'id' | 'created'>): void {
+    const { idempotency, storedAt: at } = memory;
+    if (idempotency) this.#uses.set(toKey(memory), { digest: idempotency.digest, at, ...result });
   }
 
   /**
@@ -185,8 +187,8 @@ async function claimKeys(transaction: Transaction, memories: readonly NewMemory[
   const used =
     claims.length === ours.size
       ? []
-      : await transaction.rows<KeyRow & { digest: string; id: string; created: number }>(sql`
-          SELECT claim.namespace, claim."userId", claim."agentId", k.key, k.digest, k.memory_id AS id, k.created
+      : await transaction.rows<KeyRow & { digest: string; id: string; created: number; at: number }>(sql`
+          SELECT claim.namespace, claim."userId", claim."agentId", k.key, k.digest, k.memory_id AS id, k.created, k.used_at AS at
           FROM ${records} CROSS JOIN idempotency_key k
           WHERE k.namespace = claim.namespace AND k.user_id = claim."userId" AND k.agent_id = claim."agentId"
             AND k.key = claim.key`);

@@ -26,14 +26,14 @@ export interface RankedRow extends Ranked {
 /**
  * Ranks the candidate rows, best first. A row ranks below the memory that supersedes it, unless the query asks for what
  * was before, and a semantic memory below its sources. Of two notes about the same thing, the later one ranks first: see
- * `placeByTime`. Of equal scores, the newer memory ranks first. The scores of pool rows do not depend on the limit.
+ * `placeByTime`. None of this applies if each row has its own evidence. Of equal scores, the newer memory ranks first. The scores of pool rows do not depend on the limit.
  */
 export function rank(signals: Signals, ranking: Ranking): RankedRow[] {
-  const { limit, intent, scale } = ranking;
+  const { limit, intent, scale, hasOwnEvidence } = ranking;
   const evidence = getEvidence(signals, intent, scale);
   const order = createScoreOrder(getScores(evidence));
-  if (!intent?.asksForBefore) placeBelowSuccessors(order, signals);
-  placeBelowSources(order, signals);
+  if (!hasOwnEvidence && !intent?.asksForBefore) placeBelowSuccessors(order, signals);
+  if (!hasOwnEvidence) placeBelowSources(order, signals);
   const { scores, above, scoreRows } = order;
   const rows = [...scores.keys()].sort(
     (left, right) =>
@@ -41,7 +41,7 @@ export function rank(signals: Signals, ranking: Ranking): RankedRow[] {
       (above[left] as number) - (above[right] as number) ||
       (signals.ordinals[right] as number) - (signals.ordinals[left] as number),
   );
-  placeByTime(order, rows, signals, ranking);
+  if (!hasOwnEvidence) placeByTime(order, rows, signals, ranking);
   const minScore = getMinScore(ranking, scores[rows[0] ?? 0] ?? 0);
   const relevant = rows.filter((row) => roundScore(scores[row] as number) >= minScore);
   return relevant.slice(0, limit).map((row) => ({

@@ -42,6 +42,8 @@ export interface Ranking {
   intent?: QueryIntent | undefined;
   /** The range of the cosines of the query's model; absent for the bundled model. */
   scale?: CosineScale | undefined;
+  /** True if every memory ranks by its own evidence, even above its successors and sources. */
+  hasOwnEvidence?: boolean;
 }
 
 /**

@@ -100,7 +100,9 @@ function* writes(getResponse: GetResponse): Iterable<Step> {
   yield { step: 'store once again', ...idempotent, payload: memory('only once') };
   yield { step: 'store another with that key', ...idempotent, payload: memory('something else') };
   const payload = [memory('one of a batch'), { content: 7 }, memory('Ada is allergic to peanuts')];
-  yield { step: 'store a batch', method: 'POST', url: '/store/batch', payload };
+  yield { step: 'store a batch', method: 'POST', url: '/store/batch?similar=2', payload };
+  const similar = memory('Ada moved to Porto in June');
+  yield { step: 'store, and find similar memories', method: 'POST', url: '/store?similar=3', payload: similar };
   const update = { method: 'PUT', url: `/update/${getResponse('store 1').json().id}` } as const;
   yield { step: 'update', ...update, payload: { content: 'Ben waters the ferns daily' } };
   yield { step: 'update an old version', ...update, headers: { 'if-match': '"1"' }, payload: { importance: 1 } };

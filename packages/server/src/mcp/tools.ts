@@ -8,6 +8,7 @@ export type HeavyKind = 'list' | 'recall' | 'consolidation';
 /** The tools with limited concurrency, and their kind of work. */
 const HEAVY_TOOLS = new Map<string, HeavyKind>([
   ['recall', 'recall'],
+  ['store', 'recall'],
   ['session', 'list'],
   ['consolidate', 'consolidation'],
 ]);

@@ -34,6 +34,15 @@ async function beginSlowly(address: string, path: string, namespace: string, tim
 }
 
 describe('heavy work', () => {
+  it('takes a slot for a request with the parameter that makes it heavy, and for no other', async () => {
+    const app = createHeavyApp();
+    const config = { heavyWith: { parameter: 'similar', kind: 'recall' } } as const;
+    app.post('/', { config }, async () => ({ running: app.heavyWork.recall.running }));
+    const getRunning = async (url: string) => (await app.inject({ method: 'POST', url })).json().running;
+    expect([await getRunning('/'), await getRunning('/?similar=3'), await getRunning('/?other=3')]).toEqual([0, 1, 0]);
+    expect(app.heavyWork.recall.running).toBe(0);
+  });
+
   it.each(['sent by the framework', 'sent without hooks'])('releases its slot when its response is %s', async (how) => {
     const app = createHeavyApp();
     app.get('/', { config: { heavy: 'copy' } }, async (_request, reply) => {

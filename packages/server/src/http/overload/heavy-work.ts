@@ -16,7 +16,7 @@ interface Limit {
 }
 
 /**
- * Concurrency limits for each kind of expensive work; a route names its kind as `config.heavy`. With a database file, a
+ * Concurrency limits for each kind of expensive work; a route names its kind as `config.heavy` or `config.heavyWith`. With a database file, a
  * single thread or process does the work of each kind, so more concurrency would use more memory without finishing
  * sooner.
  */
@@ -46,6 +46,8 @@ type HeavyKind = keyof typeof HEAVY;
 declare module 'fastify' {
   interface FastifyContextConfig {
     heavy?: HeavyKind;
+    /** The kind of work of requests with this query parameter. The slot is acquired after the body has been read. */
+    heavyWith?: { parameter: string; kind: 'recall' };
   }
   interface FastifyInstance {
     /** The queues of running and waiting requests, by kind of work. */
@@ -78,7 +80,7 @@ export function limitHeavyWork(app: FastifyInstance, slowClientMs: number): void
   app.decorate('acquireSlot', (kind, namespace, signal) => queues[kind].acquire(namespace, () => signal));
   const releases = new WeakMap<FastifyReply, () => void>();
   const acquireSlot = (isBeforeBody: boolean) => async (request: FastifyRequest, reply: FastifyReply) => {
-    const kind = request.routeOptions.config.heavy;
+    const kind = getKind(request, isBeforeBody);
     if (kind === undefined || HEAVY[kind].isBeforeBody !== isBeforeBody) return;
     const release = await queues[kind].acquire(getQueueKey(request), () => createDisconnectSignal(reply.raw));
     releases.set(reply, release);
@@ -89,6 +91,13 @@ export function limitHeavyWork(app: FastifyInstance, slowClientMs: number): void
   app.addHook('onRequest', acquireSlot(true));
   app.addHook('preHandler', acquireSlot(false));
   app.addHook('onSend', async (_request, reply) => releases.get(reply)?.());
+}
+
+function getKind({ routeOptions, query }: FastifyRequest, isBeforeBody: boolean): HeavyKind | undefined {
+  const { heavy, heavyWith } = routeOptions.config;
+  // The query has not been validated before the body is read.
+  if (heavy !== undefined || !heavyWith || isBeforeBody) return heavy;
+  return Object.hasOwn(query as object, heavyWith.parameter) ? heavyWith.kind : undefined;
 }
 
 function createQueues(timeoutMs: number): Record<HeavyKind, FairQueue> {

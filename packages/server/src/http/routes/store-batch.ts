@@ -1,5 +1,7 @@
 import {
+  LIMITS,
   MemoryError,
+  SimilarRequest,
   StoreBatchRequest,
   StoreBatchResponse,
   type StoreBatchResult,
@@ -9,7 +11,6 @@ import { getVariable } from '../../settings/names.ts';
 import { NDJSON_TYPES, readBatchBodies } from '../batch-body.ts';
 import { readStoreOptions, StoreHeaders } from '../request-headers.ts';
 import { createResponseSchemas } from '../response-schemas.ts';
-import { NoQuery } from './parameters.ts';
 import type { App, Route } from './route.ts';
 
 const lines = { schema: { ...StoreRequest, description: 'One memory per line.' } };
@@ -23,10 +24,10 @@ export const storeBatch: Route = (app, { getApi, settings }) => {
     description:
       'The body is a JSON array, or one memory per line. Each memory is stored or refused independently; the results are ' +
       'in the same order. With an idempotency key, each memory is identified by that key and its position, so the batch ' +
-      'can be sent again.',
+      `can be sent again. With \`similar\`, at most ${LIMITS.similarBatchItems.toLocaleString('en')} memories.`,
     tags: ['memories'],
     headers: StoreHeaders,
-    querystring: NoQuery,
+    querystring: SimilarRequest,
     body: {
       content: {
         'application/json': { schema: StoreBatchRequest },
@@ -41,7 +42,8 @@ export const storeBatch: Route = (app, { getApi, settings }) => {
     scope.post('/store/batch', { schema, config, bodyLimit: settings.maxBatchBodyBytes }, async (request) => {
       const items = request.body as StoreBatchRequest;
       const tooLarge = findTooLargeItems(items, settings.maxBodyBytes);
-      const stored = await getApi(request).storeBatch(clearItems(items, tooLarge), readStoreOptions(request));
+      const options = { ...readStoreOptions(request), ...request.query };
+      const stored = await getApi(request).storeBatch(clearItems(items, tooLarge), options);
       return { ...stored, results: stored.results.map((result, index) => tooLarge.get(index) ?? result) };
     });
   });

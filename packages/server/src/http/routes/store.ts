@@ -1,10 +1,10 @@
-import { StoreRequest, StoreResponse } from '@memoryd/contract';
+import { SimilarRequest, StoreRequest, StoreResponse } from '@memoryd/contract';
 import { readStoreOptions, StoreHeaders } from '../request-headers.ts';
 import { createResponseSchemas } from '../response-schemas.ts';
-import { NoQuery } from './parameters.ts';
 import type { Route } from './route.ts';
 
-const config = { access: 'write' } as const;
+/** With `similar`, a store is a recall too. Refused for lack of a slot, it has stored nothing. */
+const config = { access: 'write', heavyWith: { parameter: 'similar', kind: 'recall' } } as const;
 
 export const store: Route = (app, { getApi }) => {
   const schema = {
@@ -12,9 +12,11 @@ export const store: Route = (app, { getApi }) => {
     summary: 'Store a memory',
     tags: ['memories'],
     headers: StoreHeaders,
-    querystring: NoQuery,
+    querystring: SimilarRequest,
     body: StoreRequest,
     response: createResponseSchemas(StoreResponse, 'CONFLICT'),
   };
-  app.post('/store', { schema, config }, (request) => getApi(request).store(request.body, readStoreOptions(request)));
+  app.post('/store', { schema, config }, (request) =>
+    getApi(request).store(request.body, { ...readStoreOptions(request), ...request.query }),
+  );
 };
