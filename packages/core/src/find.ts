@@ -1,5 +1,12 @@
 import { asksForBefore } from '@memoryd/contract';
-import type { MemoryFilter, QueryVector, Ranked, RankedSearchRequest, SearchResults } from '@memoryd/search';
+import type {
+  MemoryFilter,
+  QueryIntent,
+  QueryVector,
+  Ranked,
+  RankedSearchRequest,
+  SearchResults,
+} from '@memoryd/search';
 import { type QueryContext, rankOrdinals, readQueryIntent } from '@memoryd/search';
 import type { EmbeddingQueue } from './embedding-queue/embedding-queue.ts';
 import type { Clock } from './ports/runtime.ts';
@@ -98,7 +105,7 @@ async function toSearchRequest(
   // Concurrent queries go to the model in one batch, in the next microtask. The date is parsed after that, while the
   // model works.
   await Promise.resolve();
-  const intent = isStatement
+  const intent: QueryIntent = isStatement
     ? {}
     : { ...(await readQueryIntent(query, asked ?? { now, zone: 'UTC' })), asksForBefore: asksForBefore(query) };
   const queryVector = await vector;

@@ -99,7 +99,7 @@ export {
   withoutAsides,
 } from './ranking/query-terms.ts';
 export { rankOrdinals } from './ranking/rank.ts';
-export type { QueryPeriod, Ranked } from './ranking/ranking.ts';
+export type { QueryIntent, QueryPeriod, Ranked } from './ranking/ranking.ts';
 export { getRerankCandidates, type RerankCandidate, withReranks } from './ranking/rerank-candidates.ts';
 export { getRetention, type Retainable, WHOLE_RETENTION } from './ranking/retention.ts';
 export { NO_ROW, NO_SESSION, type Signals } from './ranking/signals.ts';
