@@ -8,6 +8,7 @@ const ON_POSTGRES_TOO = [
   ...[
     'concurrency',
     'consolidations',
+    'corrections',
     'date-questions',
     'durability',
     'events',

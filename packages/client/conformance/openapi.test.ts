@@ -123,6 +123,8 @@ const CALLS: Record<keyof typeof OPERATIONS, (client: MemoryClient, args: Argume
   consolidations: (client, { query }) => client.consolidations(query),
   consolidation: (client, { id, query }) => client.consolidation({ id, ...query }),
   undo: (client, { id, query }) => client.undo(id, query),
+  corrections: (client, { query }) => client.corrections(query),
+  decideCorrection: (client, { id, query, body }) => client.decideCorrection(id, body as never, query),
   events: (client, { query }) => client.events({ ...query, last_event_id: KEY }).next(),
   exportMemories: (client, { query }) => client.exportMemories(query).next(),
   importMemories: (client, { query }) => client.importMemories(lines('{"sampled":"ü 🎉"}'), query),

@@ -5,6 +5,10 @@ import type {
   ConsolidationResponse,
   ConsolidationsRequest,
   ConsolidationsResponse,
+  CorrectionsRequest,
+  CorrectionsResponse,
+  DecideCorrectionRequest,
+  DecideCorrectionResponse,
   EventsRequest,
   ExportRequest,
   ForgetManyRequest,
@@ -217,6 +221,23 @@ export class MemoryClient implements MemoryApi {
     return this.#json(OPERATIONS.undo, call, { path: getPath(OPERATIONS.undo, consolidationId), query: request });
   }
 
+  async corrections(request: CorrectionsRequest = {}, call: CallOptions = {}): Promise<CorrectionsResponse> {
+    return this.#json(OPERATIONS.corrections, call, { query: request });
+  }
+
+  async decideCorrection(
+    correctionId: string,
+    request: DecideCorrectionRequest,
+    options: OwnScopeRequest & CallOptions = {},
+  ): Promise<DecideCorrectionResponse> {
+    return this.#json(OPERATIONS.decideCorrection, options, {
+      path: getPath(OPERATIONS.decideCorrection, correctionId),
+      query: pickScope(options),
+      body: request,
+      repeatable: true,
+    });
+  }
+
   async stats(options: ScopeRequest & CallOptions = {}): Promise<StatsResponse> {
     return this.#json(OPERATIONS.stats, options, { query: pickScope(options) });
   }
@@ -407,7 +428,7 @@ async function readHealth(response: Response): Promise<HealthResponse> {
 function getPath({ path: template }: Operation, id: string): string {
   const path = toPath(template, id);
   if (path === undefined) {
-    const item = template.startsWith('/consolidations/') ? 'consolidation' : 'memory';
+    const [, item = 'memory'] = /^\/(consolidation|correction)s\//.exec(template) ?? [];
     const message = `${item} not found, because the id cannot be encoded in a URL; use an id that the service returned`;
     throw new MemoryError('NOT_FOUND', message);
   }

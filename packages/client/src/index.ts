@@ -4,6 +4,7 @@ export { MemoryError } from './memory-error.ts';
 export {
   eachChange,
   eachConsolidation,
+  eachCorrection,
   eachMemory,
   eachSession,
   eachSessionMemory,

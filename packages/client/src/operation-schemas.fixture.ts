@@ -33,6 +33,12 @@ export const SCHEMAS = {
   consolidations: { request: contract.ConsolidationsRequest, response: contract.ConsolidationsResponse },
   consolidation: { request: contract.ConsolidationRequest, response: contract.ConsolidationResponse },
   undo: { request: contract.UndoRequest, response: contract.UndoResponse },
+  corrections: { request: contract.CorrectionsRequest, response: contract.CorrectionsResponse },
+  decideCorrection: {
+    request: contract.DecideCorrectionRequest,
+    options: contract.OwnScopeRequest,
+    response: contract.DecideCorrectionResponse,
+  },
   events: { request: contract.EventsRequest, response: contract.MemoryEvent },
   importMemories: { options: contract.OwnScopeRequest, response: contract.ImportResponse },
 } as const satisfies Partial<Record<keyof typeof OPERATIONS, OperationSchemas>>;

@@ -35,6 +35,8 @@ export const OPERATIONS = {
   consolidations: { method: 'GET', path: '/consolidations' },
   consolidation: { method: 'GET', path: '/consolidations/{id}' },
   undo: { method: 'POST', path: '/consolidations/{id}/undo', slow: true },
+  corrections: { method: 'GET', path: '/corrections' },
+  decideCorrection: { method: 'POST', path: '/corrections/{id}' },
   events: { method: 'GET', path: '/events', mediaType: 'text/event-stream' },
   exportMemories: { method: 'GET', path: '/export', slow: true, mediaType: 'application/x-ndjson' },
   importMemories: { method: 'POST', path: '/import', slow: true },

@@ -3,6 +3,8 @@ import type {
   ConsolidationChange,
   ConsolidationRequest,
   ConsolidationsRequest,
+  Correction,
+  CorrectionsRequest,
   HistoryRequest,
   MemoriesRequest,
   Memory,
@@ -77,6 +79,15 @@ export function eachConsolidation(memory: MemoryApi, request: ConsolidationsRequ
     request,
     (page) => memory.consolidations(page),
     ({ consolidations }) => consolidations,
+  );
+}
+
+/** Iterates over the suggested corrections in a state, latest first. */
+export function eachCorrection(memory: MemoryApi, request: CorrectionsRequest = {}): Items<Correction> {
+  return each(
+    request,
+    (page) => memory.corrections(page),
+    ({ corrections }) => corrections,
   );
 }
 

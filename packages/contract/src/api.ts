@@ -7,6 +7,12 @@ import type {
   UndoRequest,
   UndoResponse,
 } from './consolidations.ts';
+import type {
+  CorrectionsRequest,
+  CorrectionsResponse,
+  DecideCorrectionRequest,
+  DecideCorrectionResponse,
+} from './corrections.ts';
 import type { EventsRequest, MemoryEvent } from './events.ts';
 import type { ExportRequest } from './export.ts';
 import type { ForgetManyRequest, ForgetManyResponse, ForgetResponse } from './forget.ts';
@@ -115,6 +121,18 @@ export interface MemoryApi {
    * `details` lists the runs that were undone before, and a repeated call continues there.
    */
   undo(consolidationId: string, request?: UndoRequest): Promise<UndoResponse>;
+  /** Lists the corrections that consolidation has suggested, in one state, latest first. */
+  corrections(request?: CorrectionsRequest): Promise<CorrectionsResponse>;
+  /**
+   * Accepts or declines a suggested correction. Accepting makes the later memory supersede the earlier one. Declining an
+   * accepted correction undoes the acceptance. NOT_FOUND if the correction does not exist in the scope, or if it is
+   * pending and one of its memories has changed. CONFLICT if it can no longer be accepted.
+   */
+  decideCorrection(
+    correctionId: string,
+    request: DecideCorrectionRequest,
+    scope?: OwnScopeRequest,
+  ): Promise<DecideCorrectionResponse>;
   /**
    * Streams the events of the namespace in order: events of this process and, on PostgreSQL, of all processes that
    * share the database. The stream ends when the signal is aborted, when the engine closes, or when the reader falls

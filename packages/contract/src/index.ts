@@ -2,6 +2,7 @@ export * from './access.ts';
 export * from './api.ts';
 export * from './consolidate.ts';
 export * from './consolidations.ts';
+export * from './corrections.ts';
 export * from './current-recall.ts';
 export * from './error-body.ts';
 export * from './error-codes.ts';

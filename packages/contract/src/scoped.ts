@@ -98,6 +98,9 @@ function scopedBy(api: MemoryApi, scope: MemoryScope, toError: ToError): MemoryA
     consolidations: forbidNamespaceWide,
     consolidation: forbidNamespaceWide,
     undo: forbidNamespaceWide,
+    corrections: async (request = {}, ...rest) => api.corrections(reading(request), ...rest),
+    decideCorrection: async (correctionId, request, condition = {}, ...rest) =>
+      api.decideCorrection(correctionId, request, writing(condition), ...rest),
     events: (request = {}, ...rest) => api.events(reading(request), ...rest),
     exportMemories: (request = {}, ...rest) => api.exportMemories(reading(request), ...rest),
     importMemories: async (lines, request = {}, ...rest) => api.importMemories(lines, writing(request), ...rest),
@@ -155,6 +158,8 @@ export const MEMORY_API_METHODS: Readonly<Record<keyof MemoryApi, true>> = {
   consolidations: true,
   consolidation: true,
   undo: true,
+  corrections: true,
+  decideCorrection: true,
   events: true,
   exportMemories: true,
   importMemories: true,

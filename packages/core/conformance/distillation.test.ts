@@ -272,6 +272,19 @@ describe('distillation', () => {
     expect((await world.storage.memory('default', wrong.id, NOW + DAY))?.supersededBy).toBeNull();
   });
 
+  it.each([
+    ['corrections if the distiller quotes', extractive, 1],
+    ['nothing if a language model distils, which finds corrections itself', { ...extractive, quotes: false }, 0],
+  ])('suggests %s', async (_, distiller, count) => {
+    const { storage } = world;
+    const texts = ['Orchard meetings are held on Monday.', 'Orchard meetings have moved to Tuesday.'];
+    await storage.storeMany(texts.map((text, number) => getMemory(number, 0, text)));
+    await embed(storage);
+    await createConsolidator(world, distiller).consolidate('default', 0);
+    const { items } = await storage.corrections('default', 'pending', ALL, NOW + DAY);
+    expect(items.map(({ earlier, later }) => [earlier.content, later.content])).toEqual(count === 1 ? [texts] : []);
+  });
+
   it('distils the remaining sources after one source is superseded', async () => {
     const stored = await storeTopic(0, 4);
     await createConsolidator(world).consolidate('default', 0);

@@ -21,6 +21,7 @@ export type {
   StepResult,
   UndoOutcome,
 } from './ports/storage-consolidation.ts';
+export type { CorrectionState } from './ports/storage-corrections.ts';
 export type { ExportRecord, MemoryRecord, PendingLink, StorageCopy } from './ports/storage-export.ts';
 export type {
   ChangedFields,

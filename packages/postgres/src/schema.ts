@@ -344,6 +344,28 @@ export const MIGRATIONS: readonly SchemaStep[] = [
     agent_id text COLLATE "C" NOT NULL,
     PRIMARY KEY (namespace, digest, user_id, agent_id)
   );
+  -- Suggestions that memory later corrects memory earlier, both of one user and agent. earlier_revision and
+  -- later_revision: the texts that were compared. decided_at: null if pending. Forgetting a memory deletes its rows.
+  CREATE TABLE correction (
+    namespace text COLLATE "C" NOT NULL,
+    id text COLLATE "C" NOT NULL,
+    earlier bigint NOT NULL,
+    later bigint NOT NULL,
+    earlier_revision integer NOT NULL,
+    later_revision integer NOT NULL,
+    user_id text COLLATE "C" NOT NULL,
+    agent_id text COLLATE "C" NOT NULL,
+    state text NOT NULL CHECK (state IN ('pending', 'accepted', 'declined')),
+    reason text NOT NULL,
+    suggested_at bigint NOT NULL,
+    decided_at bigint,
+    PRIMARY KEY (namespace, earlier, later)
+  );
+  CREATE UNIQUE INDEX correction_by_id ON correction (namespace, id);
+  CREATE INDEX correction_by_later ON correction (namespace, later);
+  CREATE INDEX correction_by_state ON correction (namespace, state, id);
+  CREATE INDEX correction_by_user ON correction (namespace, user_id, state, id) WHERE user_id <> '';
+  CREATE INDEX correction_by_agent ON correction (namespace, agent_id, state, id) WHERE agent_id <> '';
 
   -- fence: increases whenever another holder acquires the lease. holder: '' if the lease was released.
   CREATE TABLE lease (

@@ -192,6 +192,8 @@ describe('a server with keys', () => {
     { request: store, needs: 'write' },
     { request: { method: 'POST', path: '/store/batch', json: [{ content: 'many' }] }, needs: 'write' },
     { request: { method: 'PUT', path: '/update/a', json: { importance: 1 } }, needs: 'write' },
+    { request: { path: '/corrections' }, needs: 'write' },
+    { request: { method: 'POST', path: '/corrections/a', json: { accept: true } }, needs: 'write' },
     { request: { method: 'DELETE', path: '/forget/a' }, needs: 'write' },
     { request: { method: 'DELETE', path: '/memories?tag=none' }, needs: 'write' },
     { request: { method: 'POST', path: '/consolidate' }, needs: 'operate' },

@@ -307,6 +307,9 @@ describe('the service rejects invalid query parameters:', () => {
     { path: '/memories?metadata.k=1&metadata.k=2', pointer: '/metadata.k' },
     { path: '/sessions?cursor=abc', pointer: '/cursor' },
     { path: '/consolidations?cursor=abc', pointer: '/cursor' },
+    { path: '/corrections?cursor=abc', pointer: '/cursor' },
+    { path: '/corrections?state=open', pointer: '/state' },
+    { path: '/corrections?shared=true', pointer: '/shared' },
   ])(
     'the service rejects invalid query parameters: $path, with a detail whose path is the parameter',
     async ({ path, pointer }) => {
@@ -417,6 +420,7 @@ describe('an empty query parameter is absent:', () => {
     '/session/present?cursor=&limit=&shared=',
     '/users?limit=&cursor=',
     '/consolidations?limit=&cursor=',
+    '/corrections?limit=&cursor=&state=&shared=',
     '/stats?shared=',
   ])('an empty query parameter is absent: %s', async (path) => {
     const [plain = ''] = path.split(path.startsWith('/recall') ? '&' : '?', 1);
@@ -474,6 +478,10 @@ describe('an unknown id returns 404:', () => {
     {
       verb: 'POST /consolidations/{id}/undo',
       request: (id) => ({ method: 'POST', path: `/consolidations/${id}/undo` }),
+    },
+    {
+      verb: 'POST /corrections/{id}',
+      request: (id) => ({ method: 'POST', path: `/corrections/${id}`, json: { accept: true } }),
     },
   ];
   const rows = verbs.flatMap(({ verb, request }) =>

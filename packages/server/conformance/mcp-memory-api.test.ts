@@ -21,6 +21,8 @@ const without = {
   consolidations: NO_TOOL,
   consolidation: NO_TOOL,
   undo: NO_TOOL,
+  corrections: NO_TOOL,
+  decideCorrection: NO_TOOL,
   events: NO_TOOL,
   exportMemories: NO_TOOL,
   importMemories: NO_TOOL,

@@ -238,6 +238,8 @@ describe('a key that is bound to a user or an agent', () => {
     { method: 'PUT', path: '/update/x?user_id=ben', json: { importance: 1 } },
     { method: 'DELETE', path: '/forget/x?user_id=ben' },
     { method: 'DELETE', path: '/memories?user_id=ben' },
+    { path: '/corrections?user_id=ben' },
+    { method: 'POST', path: '/corrections/x?user_id=ben', json: { accept: true } },
     { method: 'POST', path: '/import?user_id=ben', body: '' },
     { path: '/users' },
     { method: 'POST', path: '/consolidate' },

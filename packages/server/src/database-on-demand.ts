@@ -72,6 +72,8 @@ function createApi(find: () => Promise<MemoryApi | undefined>, create: () => Pro
     consolidations: reading('consolidations', () => ({ consolidations: [], total: 0 })),
     consolidation: reading('consolidation', missing('consolidation')),
     undo: reading('undo', missing('consolidation')),
+    corrections: reading('corrections', () => ({ corrections: [], total: 0 })),
+    decideCorrection: reading('decideCorrection', missing('correction')),
     stats: reading('stats', () => EMPTY_STATS),
     async *events(...args) {
       yield* (await find())?.events(...args) ?? [];

@@ -313,6 +313,29 @@ export const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (namespace, digest, user_id, agent_id)
   ) STRICT, WITHOUT ROWID;
 
+  -- Suggestions that memory later corrects memory earlier, both of one user and agent. earlier_revision and
+  -- later_revision: the texts that were compared. decided_at: null if pending. Forgetting a memory deletes its rows.
+  CREATE TABLE correction (
+    namespace TEXT NOT NULL,
+    id TEXT NOT NULL,
+    earlier INTEGER NOT NULL,
+    later INTEGER NOT NULL,
+    earlier_revision INTEGER NOT NULL,
+    later_revision INTEGER NOT NULL,
+    user_id TEXT NOT NULL,
+    agent_id TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('pending', 'accepted', 'declined')),
+    reason TEXT NOT NULL,
+    suggested_at INTEGER NOT NULL,
+    decided_at INTEGER,
+    PRIMARY KEY (earlier, later)
+  ) STRICT, WITHOUT ROWID;
+  CREATE UNIQUE INDEX correction_by_id ON correction (namespace, id);
+  CREATE INDEX correction_by_later ON correction (later);
+  CREATE INDEX correction_by_state ON correction (namespace, state, id);
+  CREATE INDEX correction_by_user ON correction (namespace, user_id, state, id) WHERE user_id <> '';
+  CREATE INDEX correction_by_agent ON correction (namespace, agent_id, state, id) WHERE agent_id <> '';
+
   -- fence: increases whenever another holder takes the lease. holder: empty if the lease was released.
   CREATE TABLE lease (
     name TEXT PRIMARY KEY,

@@ -1202,6 +1202,32 @@ export function memoryApiContract(
     });
   });
 
+  describeMethod('corrections', () => {
+    it('lists no corrections while none were suggested', async () => {
+      for (const state of ['pending', 'accepted', 'declined'] as const) {
+        expect(await memory.corrections({ state })).toEqual({ corrections: [], total: 0 });
+      }
+    });
+
+    it('refuses invalid requests', async () => {
+      await expectError(memory.corrections({ state: 'open' as never }), 'INVALID_REQUEST', '/state');
+      await expectError(memory.corrections({ shared: true }), 'INVALID_REQUEST', '/shared');
+      await expectError(memory.corrections({ cursor: 'x' }), 'INVALID_REQUEST', '/cursor');
+    });
+  });
+
+  describeMethod('decideCorrection', () => {
+    it.each(UNKNOWN_IDS)('returns NOT_FOUND for an unknown id (%#)', async (id) => {
+      await expectError(memory.decideCorrection(id, { accept: true }), 'NOT_FOUND');
+    });
+
+    it('refuses invalid requests', async () => {
+      await expectError(memory.decideCorrection('x', {} as never), 'INVALID_REQUEST', '/accept');
+      await expectError(memory.decideCorrection('x', { accept: null as never }), 'INVALID_REQUEST', '/accept');
+      await expectError(memory.decideCorrection('x', { accept: true }, { user_id: '' }), 'INVALID_REQUEST', '/user_id');
+    });
+  });
+
   const SESSION = 'of two users';
   const inScope = (userId: string, agentId?: string) =>
     withScope(memory).scope({ userId, ...(agentId !== undefined && { agentId }) });

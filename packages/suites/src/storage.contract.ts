@@ -3,6 +3,7 @@ import { keyStoreContract } from './key-store.contract.ts';
 import { leaseContract } from './lease.contract.ts';
 import { type OpenStorage, testedStorage } from './storage.fixture.ts';
 import { consolidationStorageContract } from './storage-consolidation.contract.ts';
+import { correctionStorageContract } from './storage-corrections.contract.ts';
 import { distilStorageContract } from './storage-distil.contract.ts';
 import { exportStorageContract } from './storage-export.contract.ts';
 import { externalIdStorageContract } from './storage-external-ids.contract.ts';
@@ -37,6 +38,7 @@ export function storageContract(open: OpenStorage, unmet: Unmet = {}): void {
   describe('vector storage', () => vectorStorageContract(tested));
   describe('consolidation storage', () => consolidationStorageContract(tested));
   describe('distillation storage', () => distilStorageContract(tested));
+  describe('suggested corrections', () => correctionStorageContract(tested));
   describe('run storage', () => runStorageContract(tested));
   describe('lease storage', () => leaseContract(tested));
   describe('namespace storage', () => namespaceStorageContract(tested));

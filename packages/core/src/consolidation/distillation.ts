@@ -16,6 +16,7 @@ import type {
   StepResult,
 } from '../ports/storage-consolidation.ts';
 import { paced } from '../time.ts';
+import { suggestCorrections } from './correction-search.ts';
 import type { Due } from './steps.ts';
 
 /** Number of examined memories after which a run reads no further batch. The next run continues with the rest. */
@@ -57,6 +58,7 @@ export class Distillation {
   #surveying = true;
   #groups: FoundGroup[] = [];
   #startedAt = 0;
+  #suggestionCount = 0;
   readonly #countByDistiller: Record<string, number> = {};
   readonly #replacementCounts: Record<string, number> = {};
 
@@ -91,8 +93,8 @@ export class Distillation {
   }
 
   /**
-   * Notes for the record of the run: the number of texts by distiller, and the number of texts of a fallback distiller
-   * by reason.
+   * Notes for the record of the run: the number of texts by distiller, the number of texts of a fallback distiller by
+   * reason, and the number of suggested corrections.
    */
   get notes(): Record<string, unknown> {
     const hasDistilled = Object.keys(this.#countByDistiller).length > 0;
@@ -100,6 +102,7 @@ export class Distillation {
     return {
       ...(hasDistilled && { distilled_by: this.#countByDistiller }),
       ...(hasReplaced && { instead_of: this.#replacementCounts }),
+      ...(this.#suggestionCount > 0 && { suggested_corrections: this.#suggestionCount }),
     };
   }
 
@@ -108,6 +111,7 @@ export class Distillation {
     const { storage } = this.#parts;
     if (this.#surveying) {
       await this.#examineNext();
+      await this.#suggestCorrections(run);
       const ungroupable = this.#survey.ungroupable.splice(0);
       if (ungroupable.length > 0) await storage.dropCandidates(run, ungroupable);
       return { count: 0, more: true };
@@ -115,6 +119,13 @@ export class Distillation {
     const found = this.#next();
     if (!found) return { count: 0, more: false };
     return { count: Number(await this.#handle(run, found)), more: true };
+  }
+
+  // A language model states corrections itself. See `#supersede`.
+  async #suggestCorrections(run: RunRef): Promise<void> {
+    const { distiller, clock } = this.#parts;
+    if (!distiller.quotes) return;
+    this.#suggestionCount += await suggestCorrections(this.#parts, run, this.#survey.lastExamined, clock.now());
   }
 
   async #examineNext(): Promise<boolean> {
@@ -267,6 +278,8 @@ class Survey {
   readonly #owners = new Map<string, ExaminedOwner>();
   #examined = 0;
   #after = 0;
+  /** The batch that `examineNext` read last. */
+  lastExamined: readonly DistilCandidate[] = [];
 
   constructor(storage: Storage, due: Due) {
     this.#storage = storage;
@@ -277,6 +290,7 @@ class Survey {
   async examineNext(): Promise<boolean> {
     const limit = this.#storage.candidatesAtOnce;
     const { candidates, next } = await this.#storage.distilCandidates({ ...this.#due, after: this.#after, limit });
+    this.lastExamined = candidates;
     for (const candidate of candidates) this.#getOwner(candidate).ungrouped.push(candidate);
     this.#examined += candidates.length;
     this.#after = next ?? 0;

@@ -151,6 +151,11 @@ const NEGATIONS = new Set(
 
 const CONTRACTED = /n['’]t$/iu;
 
+/** Returns true if a text contains a negation. */
+export function hasNegation(text: string): boolean {
+  return wordSequence(text).some(({ written }) => isNegation(written));
+}
+
 function isNegation(written: string): boolean {
   return CONTRACTED.test(written) || NEGATIONS.has(fold(written));
 }

@@ -79,7 +79,7 @@ export async function update(
  * Returns the user and agent that a write is limited to. Only `user_id` and `agent_id` are checked, since a condition
  * may contain other fields, such as an abort signal.
  */
-function toConditionOwner(condition: WriteCondition): OwnerFilter {
+export function toConditionOwner(condition: WriteCondition): OwnerFilter {
   assertOwnerGiven(condition);
   const { user_id, agent_id } = condition;
   const scope = { ...(user_id !== undefined && { user_id }), ...(agent_id !== undefined && { agent_id }) };

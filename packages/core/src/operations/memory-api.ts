@@ -2,6 +2,7 @@ import type { MemoryApi, Scope } from '@memoryd/contract';
 import { forget, forgetMany, update } from './change-memories.ts';
 import { consolidate, consolidation, consolidations, undo } from './consolidation.ts';
 import type { Core } from './core.ts';
+import { corrections, decideCorrection } from './corrections.ts';
 import { exportMemories } from './export-memories.ts';
 import { importMemories } from './import-memories.ts';
 import { stats } from './namespaces.ts';
@@ -31,6 +32,8 @@ export function memoryApi(core: Core, namespace: string, scope: Scope, keyId?: s
     consolidations: (...args) => consolidations(core, namespace, ...args),
     consolidation: (...args) => consolidation(core, namespace, ...args),
     undo: (...args) => undo(core, namespace, ...args),
+    corrections: (...args) => corrections(core, namespace, ...args),
+    decideCorrection: (...args) => decideCorrection(core, namespace, ...args),
     events: (...args) => core.events.follow(core.seal, namespace, ...args),
     exportMemories: (...args) => exportMemories(core, namespace, ...args),
     importMemories: (...args) => importMemories(core, namespace, ...args),

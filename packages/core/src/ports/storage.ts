@@ -2,6 +2,7 @@ import type { SearchStorage } from '@memoryd/search';
 import type { KeyStore } from './administration.ts';
 import type { Lease, Notices } from './coordination.ts';
 import type { ConsolidationStorage, DistilStorage, RunStorage } from './storage-consolidation.ts';
+import type { CorrectionStorage } from './storage-corrections.ts';
 import type { ExportStorage } from './storage-export.ts';
 import type { MemoryStorage } from './storage-memories.ts';
 import type { NamespaceStorage } from './storage-namespaces.ts';
@@ -21,6 +22,7 @@ export interface Storage
     RunStorage,
     ConsolidationStorage,
     DistilStorage,
+    CorrectionStorage,
     ExportStorage {
   /** Returns the secret of the database: 32 hexadecimal digits, the same in every process that opens the database. */
   secret(): Promise<string>;

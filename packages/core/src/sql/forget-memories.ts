@@ -154,6 +154,8 @@ const TABLES = [
   ['memory_attachment', 'ordinal'],
   ['memory_access', 'ordinal'],
   ['consolidation_change', 'ordinal'],
+  ['correction', 'earlier'],
+  ['correction', 'later'],
   ['memory_source', 'semantic'],
   ['former_source', 'semantic'],
   ['memory', 'ordinal'],

@@ -103,6 +103,13 @@ export const INTEGRITY: { readonly maxProblems: number; readonly statements: rea
    WHERE h.merged_into IS NOT NULL AND o.ordinal IS NULL OR h.supersedes IS NOT NULL AND s.ordinal IS NULL`,
     `SELECT 'memory ' || a.ordinal || ' has an access count but no row' FROM memory_access a
    LEFT JOIN memory m USING (namespace, ordinal) WHERE m.ordinal IS NULL`,
+    `SELECT 'correction ' || c.id || ' is of a missing memory, or of memories of different users or agents'
+   FROM correction c
+   LEFT JOIN memory e ON e.namespace = c.namespace AND e.ordinal = c.earlier
+     AND e.user_id = c.user_id AND e.agent_id = c.agent_id
+   LEFT JOIN memory l ON l.namespace = c.namespace AND l.ordinal = c.later
+     AND l.user_id = c.user_id AND l.agent_id = c.agent_id
+   WHERE e.ordinal IS NULL OR l.ordinal IS NULL`,
     `SELECT 'run ' || c.run || ' has changes but no row' FROM consolidation_change c
    LEFT JOIN consolidation_run r ON r.namespace = c.namespace AND r.no = c.run WHERE r.no IS NULL`,
     `SELECT 'run ' || c.run || ' has a change of memory ' || c.ordinal || ', which is missing' FROM consolidation_change c

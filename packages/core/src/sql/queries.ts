@@ -102,7 +102,7 @@ export interface Dialect {
    * `namespace`.
    */
   isMemory(
-    column: 'ordinal' | 'm.ordinal' | 'source' | 'semantic' | 'successor',
+    column: 'ordinal' | 'm.ordinal' | 'source' | 'semantic' | 'successor' | 'earlier' | 'later',
     namespace: string,
     ordinals: readonly number[],
   ): Sql;

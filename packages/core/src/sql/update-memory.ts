@@ -191,6 +191,21 @@ async function replaceSuperseded(
   await supersede(transaction, namespace, superseded, ordinal, at);
 }
 
+/**
+ * Makes a memory supersede another one, or none, as an update of the field does. An evicted memory stays evicted. Check
+ * `canReplace` first.
+ */
+export async function setSuperseded(
+  transaction: Transaction,
+  target: FoundMemory,
+  superseded: string | null,
+  at: number,
+): Promise<void> {
+  await rememberFields(transaction, target.namespace, [target.ordinal], at);
+  await replaceSuperseded(transaction, target, superseded, at);
+  await writeFields(transaction, { at }, target);
+}
+
 async function writeFields(transaction: Transaction, change: FieldChange, target: FoundMemory): Promise<void> {
   const { greatest } = transaction.dialect;
   await transaction.run(sql`

@@ -1,5 +1,6 @@
 import { addKey, deleteKeys, importKeys, noteKeyUse, openLoopback, readKeys, revokeKey } from './api-keys.ts';
 import { clearArchive, evictExcess, evictExpired } from './archive-memories.ts';
+import { comparedMemories, corrections, decideCorrection, suggestCorrections } from './corrections.ts';
 import { recordAccess } from './counters.ts';
 import {
   acquireLease,
@@ -37,6 +38,7 @@ import { users } from './users.ts';
 export const readVerbs = {
   ...{ memory, history, textAt, memories, growth, session, sessions, users },
   ...{ cosineScales, stats, totals, namespaces, namespaceUsage, userQuotas, secret, isMigrating, lastBackup, readKeys },
+  ...{ comparedMemories, corrections },
   ...{ runs, run, changes, laterRuns, readGroup, planPromotion, planMergeAfter, planEvict, leastRetainedAfter },
 };
 
@@ -61,7 +63,7 @@ export const writeVerbs = {
     recordBackup,
   },
   ...{ beginRun, promote, mergeDuplicates, distil, refresh, correct, dropCandidates, evictExpired, evictExcess },
-  ...{ requeuePassedOver },
+  ...{ requeuePassedOver, suggestCorrections, decideCorrection },
   ...{ clearArchive, endRun, beginUndo, beginRevert, undoSome },
 };
 

@@ -33,6 +33,7 @@ import { backup } from './routes/backup.ts';
 import { consolidate } from './routes/consolidate.ts';
 import { consolidation } from './routes/consolidation.ts';
 import { consolidations } from './routes/consolidations.ts';
+import { corrections } from './routes/corrections.ts';
 import { events } from './routes/events.ts';
 import { exportMemories } from './routes/export.ts';
 import { forget, forgetMany } from './routes/forget.ts';
@@ -77,6 +78,7 @@ const ROUTES = [
   forgetMany,
   consolidate,
   consolidations,
+  corrections,
   consolidation,
   undo,
   events,

@@ -184,6 +184,7 @@ function* foreign({ memory: id, consolidation, event }: ForeignIds): Iterable<St
     { method: 'DELETE', url: `/forget/${id}` },
     { method: 'POST', url: '/store', payload: memory('new', { supersedes: id }) },
     { url: `/consolidations/${consolidation}` },
+    { method: 'POST', url: `/corrections/${consolidation}`, payload: { accept: true } },
     { url: '/events', headers: { 'last-event-id': event } },
   ];
   for (const request of ofMemory) yield { ...request, step: JSON.stringify(request), foreign: true };
@@ -241,6 +242,11 @@ function* owned(): Iterable<Step> {
     yield { step: `${url} of Ann that held`, url: `${url}${ann}&as_of=2024-01-01` };
   }
   yield { step: 'events of Ann with a filter', url: `/events?${ann}${filter}` };
+  yield { step: 'corrections of Ann', url: `/corrections?${ann}&shared=true` };
+  yield { step: 'declined corrections', url: '/corrections?state=declined&limit=1' };
+  yield { step: 'more corrections', url: '/corrections?cursor=none' };
+  const decision = { accept: true };
+  yield { step: 'a decision of Ann', method: 'POST', url: `/corrections/none?${ann}`, payload: decision };
   yield { step: 'users', url: '/users?limit=1' };
   yield { step: 'more users', url: '/users?cursor=none' };
   const quota = { memories: 10, bytes: null };
