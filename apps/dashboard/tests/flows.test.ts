@@ -466,6 +466,25 @@ describe.runIf(hasBrowser())('dashboard', () => {
     });
   });
 
+  it('lists suggested corrections with both texts, accepts one, and undoes the acceptance', async () => {
+    const user_id = 'corrections';
+    const earlier = await stage.memory.store({ content: 'The weekly fair of Otterby is on Monday.', user_id });
+    await stage.memory.store({ content: 'The weekly fair of Otterby has moved to Friday.', user_id });
+    await stage.untilEmbedded();
+    await stage.memory.consolidate();
+    await goTo(`consolidation?user_id=${user_id}`);
+    const pair = page.getByRole('listitem').filter({ hasText: 'The weekly fair of Otterby is on Monday.' });
+    await pair.getByText('The weekly fair of Otterby has moved to Friday.').waitFor();
+    const isSuperseded = async () => (await stage.memory.memory(earlier.id)).superseded_by !== null;
+    expect(await isSuperseded()).toBe(false);
+    await pair.getByRole('button', { name: 'Accept' }).click();
+    await pair.getByText('Accepted').waitFor();
+    expect(await isSuperseded()).toBe(true);
+    await pair.getByRole('button', { name: 'Undo' }).click();
+    await pair.getByText('Declined').waitFor();
+    expect(await isSuperseded()).toBe(false);
+  });
+
   it('keeps the chosen theme after a reload', async () => {
     const ground = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
     await page.getByRole('radio', { name: 'Light' }).check();

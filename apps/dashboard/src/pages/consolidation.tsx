@@ -2,6 +2,7 @@ import type { Consolidation } from '@memoryd/client';
 import { useMemo, useState } from 'preact/compat';
 import { formatDateTime, formatRelativeTime } from '../format.ts';
 import { type LoadPage, usePages } from '../paging.ts';
+import { CorrectionsPanel } from '../parts/corrections-panel.tsx';
 import { Failure, Loading, Nothing } from '../parts/notice.tsx';
 import { PlanPanel } from '../parts/plan-panel.tsx';
 import { getSummary, RunState } from '../parts/run-state.tsx';
@@ -47,6 +48,7 @@ export function ConsolidationPage() {
           </button>
         </div>
       )}
+      <CorrectionsPanel />
       <h2>Runs</h2>
       {!isLoaded && error === undefined && <Loading what="runs" />}
       {isLoaded && total === 0 && (
