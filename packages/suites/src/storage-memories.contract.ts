@@ -50,11 +50,12 @@ export function memoryStorageContract(tested: TestedStorage): void {
 
     it('stores one memory per idempotency key, and refuses the key for another request', async () => {
       const idempotency = { key: 'k', digest: 'd' };
-      const first = await storeMemory({ idempotency });
-      expect(await tested.storage.store(nextMemory({ idempotency }))).toEqual({
+      const first = await storeMemory({ idempotency, storedAt: NOW });
+      expect(await tested.storage.store(nextMemory({ idempotency, storedAt: NOW + 1 }))).toEqual({
         outcome: 'repeated',
         id: first.id,
         created: true,
+        at: NOW,
       });
       expect(await tested.storage.store(nextMemory({ idempotency: { key: 'k', digest: 'other' } }))).toEqual({
         outcome: 'conflict',
@@ -101,10 +102,10 @@ export function memoryStorageContract(tested: TestedStorage): void {
       expect(await tested.storage.storeMany(many)).toEqual([
         { outcome: 'stored', ordinal: ordinal + 1 },
         { outcome: 'superseded-unknown' },
-        { outcome: 'repeated', id: before.id, created: true },
+        { outcome: 'repeated', id: before.id, created: true, at: expect.any(Number) },
         { outcome: 'conflict' },
         { outcome: 'stored', ordinal: ordinal + 2 },
-        { outcome: 'repeated', id: many[4]?.id, created: true },
+        { outcome: 'repeated', id: many[4]?.id, created: true, at: expect.any(Number) },
       ]);
       const { items } = await tested.storage.session('default', 'many', ALL, NOW);
       expect(items.map((item) => item.id)).toEqual([many[0]?.id, many[4]?.id]);

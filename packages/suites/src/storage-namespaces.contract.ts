@@ -220,7 +220,7 @@ export function namespaceStorageContract(tested: TestedStorage): void {
       await tested.storage.setQuota('a', { memories: 1, bytes: null });
       const idempotency = { key: 'k', digest: 'd' };
       const id = await storeMemory({ idempotency });
-      expect(await tested.storage.store(nextMemory({ idempotency }))).toEqual({
+      expect(await tested.storage.store(nextMemory({ idempotency }))).toMatchObject({
         outcome: 'repeated',
         id,
         created: true,
