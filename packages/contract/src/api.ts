@@ -36,7 +36,7 @@ export interface StoreOptions {
   /**
    * 1 to 10: adds up to this number of similar memories to each stored memory. They belong to the same user and agent,
    * hold now, and speak of the same thing in other words. `storeBatch` then takes at most 1,000 memories. A repeated
-   * request finds what the first request found, unless memories were forgotten meanwhile. A failed search leaves out
+   * request finds what the first request found, unless memories were forgotten since. A failed search leaves out
    * `similar`; the memory is stored nevertheless.
    */
   similar?: number;

@@ -253,7 +253,7 @@ export function correctionStorageContract(tested: TestedStorage): void {
       expect((await list('declined')).total).toBe(1);
     });
 
-    it('leaves a link that a client has set meanwhile', async () => {
+    it('leaves a link that a client has set since', async () => {
       const { earlier, later } = await suggestPair();
       const id = await pendingId();
       const other = await store('attic');

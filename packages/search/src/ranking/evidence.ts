@@ -198,8 +198,9 @@ function getMatches(
   addSpeakers(signals, shares, words, isInConversation);
   if (date?.isWholeQuery) removeDated(signals, words);
   else if (date) addDate(signals, shares, words, date);
-  removeIndistinct(signals, words, { isInConversation, keepsPersons: !date });
-  raiseWholeMatches(signals, words, isInConversation);
+  const isIndistinct = getIndistinct(signals);
+  removeIndistinct(signals, words, { isInConversation, isIndistinct, keepsPersons: !date });
+  raiseWholeMatches(words, isIndistinct, isInConversation);
   return {
     wordCount: shares.length,
     words,
@@ -249,12 +250,12 @@ function removeDated({ dated }: Signals, words: Float64Array): void {
 function removeIndistinct(
   signals: Signals,
   words: Float64Array,
-  { isInConversation, keepsPersons }: { isInConversation: Uint8Array; keepsPersons: boolean },
+  of: { isInConversation: Uint8Array; isIndistinct: Uint8Array; keepsPersons: boolean },
 ): void {
   const { persons } = signals;
-  const inNotes = getIndistinct(signals);
-  const inTurns = keepsPersons ? new Uint8Array(persons.length) : persons;
+  const { isInConversation, isIndistinct: inNotes } = of;
   if (!inNotes.includes(1)) return;
+  const inTurns = of.keepsPersons ? new Uint8Array(persons.length) : persons;
   const gains = { notes: getGainWithout(signals, persons), turns: getGainWithout(signals, inTurns) };
   for (let row = 0, at = 0; row < isInConversation.length; row += 1) {
     const [removed, gain] = isInConversation[row] ? [inTurns, gains.turns] : [inNotes, gains.notes];
@@ -277,15 +278,16 @@ export function getIndistinct({ persons, named, documentFrequencies, memoryCount
 
 // A note that contains all words of the query, or their synonyms, is more than the sum of its words: a tag
 // "deployment-checklist" answers "deployment checklist", and a text about another checklist does not.
-function raiseWholeMatches(signals: Signals, words: Float64Array, isInConversation: Uint8Array): void {
-  const isIndistinct = getIndistinct(signals);
+function raiseWholeMatches(words: Float64Array, isIndistinct: Uint8Array, isInConversation: Uint8Array): void {
   const count = isIndistinct.length;
   if (isIndistinct.filter((is) => !is).length < 2) return;
   for (let row = 0; row < isInConversation.length; row += 1) {
     if (isInConversation[row]) continue;
-    const own = words.subarray(row * count, (row + 1) * count);
-    if (own.every((match, word) => match > 0 || isIndistinct[word] === 1)) {
-      for (let word = 0; word < count; word += 1) own[word] = WEIGHTS.wholeMatch * (own[word] as number);
+    const start = row * count;
+    let word = 0;
+    while (word < count && (isIndistinct[word] === 1 || (words[start + word] as number) > 0)) word += 1;
+    if (word === count) {
+      for (let at = start; at < start + count; at += 1) words[at] = WEIGHTS.wholeMatch * (words[at] as number);
     }
   }
 }

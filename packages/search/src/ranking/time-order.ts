@@ -10,9 +10,8 @@ import { WEIGHTS } from './weights.ts';
 
 /**
  * Sorts the first two rows by time, if both are notes that fit the query and speak of the same thing: the later one
- * first, or the earlier one if the query asks for what was before. Of one that holds and one that does not, the first
- * comes first. The row that moves up gets the score of the other.
- * A question about the past without such a word keeps the order.
+ * first, or the earlier one if the query asks for what was before. A note that holds comes before one that does not. The
+ * row that moves up gets the score of the other. A question about the past without such a word keeps the order.
  *
  * Two notes speak of the same thing as far as both are near to the query and contain the same words of it. The nearer,
  * the greater the difference of their scores may be; more so if the query asks for what holds now, if only the later one
@@ -36,16 +35,17 @@ interface Pair {
 function mustSwap(order: ScoreOrder, pair: Pair, signals: Signals, ranking: Ranking): boolean {
   const { first, second } = pair;
   const { asksForBefore = false, asksForNow = false, looksBack } = ranking.intent ?? {};
-  if ((looksBack && !asksForBefore && !asksForNow) || !isComparable(signals, pair)) return false;
+  if (looksBack && !asksForBefore && !asksForNow) return false;
   const lateness = getLateness(signals, pair);
-  if (signals.supersededBy[second] === first) return asksForBefore && lateness < 0;
+  if (signals.supersededBy[second] === first) return asksForBefore && lateness < 0 && isComparable(signals, pair);
   const onlySecondHolds = !asksForBefore && isHolding(signals, second) && !isHolding(signals, first);
   const isLater = lateness > 0 && isHolding(signals, second);
   if (asksForBefore ? lateness >= 0 : !onlySecondHolds && !isLater) return false;
   const isStressed = asksForBefore || asksForNow || onlySecondHolds || hasMark(signals, second, MARKS.change);
   const { slope, usual, stressed } = WEIGHTS.timeOrder;
   const allowed = slope * (getSameness(signals, pair, ranking) - usual) * (isStressed ? stressed : 1);
-  return getLogit(order, first) - getLogit(order, second) <= allowed;
+  const difference = getLogit(order, first) - getLogit(order, second);
+  return difference <= allowed && isComparable(signals, pair);
 }
 
 /** Returns by how many ms the second row begins to hold later than the first one; 0 for notes of the same hour. */
@@ -66,11 +66,11 @@ function isComparable(signals: Signals, { first, second }: Pair): boolean {
   const { pool, sessions } = signals;
   if (first >= pool || second >= pool || hasMark(signals, second, MARKS.question | MARKS.noStatement)) return false;
   if (sessions[first] !== NO_SESSION && sessions[first] === sessions[second]) return false;
+  if (!hasNamesOfOther(signals, second, first)) return false;
   const distilled = getDistilledRows(signals);
   if (distilled.has(first) || distilled.has(second)) return false;
   const isInConversation = getConversationRows(signals, distilled);
-  if (isInConversation[first] && isInConversation[second]) return false;
-  return hasNamesOfOther(signals, second, first);
+  return !isInConversation[first] || !isInConversation[second];
 }
 
 /** Returns true if a row has all names and numbers of the query that another row has. */

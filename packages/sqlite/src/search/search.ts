@@ -169,7 +169,7 @@ export function readContents(
 
   function* rows(): Iterable<ResultRow> {
     let left = limit;
-    for (const row of readFound()) {
+    for (const row of isKnownEarlier ? readKnown() : readPresent()) {
       // The filter is checked again, because the index stores users and agents as digests, which can collide.
       if (!belongsTo({ userId: row.user_id, agentId: row.agent_id }, filter)) continue;
       if (left === 0) return;
@@ -178,18 +178,10 @@ export function readContents(
     }
   }
 
-  function* readFound(): Iterable<ResultRow> {
-    for (let from = 0; from < ordinals.length; from += READ_AT_ONCE) {
-      const some = ordinals.slice(from, from + READ_AT_ONCE);
-      if (isKnownEarlier) yield* readRows<ResultRow>(connection, selectKnown(SQLITE.ordinals('named', some)));
-      else yield* readPresent(some);
-    }
-  }
-
   // Reads a memory with links by a second statement, because a statement with `getSupersededBy` takes five times as
   // long, and most memories have no links. A simple statement for each memory is faster than one with `json_each`.
-  function* readPresent(some: readonly number[]): Iterable<ResultRow> {
-    for (const ordinal of some) {
+  function* readPresent(): Iterable<ResultRow> {
+    for (const ordinal of ordinals) {
       for (const row of readRows<ResultRow & { isLinked: number }>(
         connection,
         selectPresent(ordinal, unlinkedColumns),
@@ -197,6 +189,14 @@ export function readContents(
         if (row.isLinked) yield* readRows<ResultRow>(connection, selectPresent(ordinal, columns));
         else yield row;
       }
+    }
+  }
+
+  // Reads several memories at once, because a statement over earlier fields takes long to begin.
+  function* readKnown(): Iterable<ResultRow> {
+    for (let from = 0; from < ordinals.length; from += KNOWN_AT_ONCE) {
+      const named = SQLITE.ordinals('named', ordinals.slice(from, from + KNOWN_AT_ONCE));
+      yield* readRows<ResultRow>(connection, selectKnown(named));
     }
   }
 
@@ -219,8 +219,8 @@ export function readContents(
   }
 }
 
-/** Memories that one statement reads, or of which one statement reads the links. */
-const READ_AT_ONCE = 16;
+/** Memories whose earlier fields one statement reads. */
+const KNOWN_AT_ONCE = 16;
 
 /** A query on the index, and the words that it searches. */
 interface WordQuery {
