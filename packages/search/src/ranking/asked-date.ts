@@ -1,4 +1,5 @@
 import { tzOffset } from '@date-fns/tz/tzOffset';
+import { asksAboutUser } from '../text/about-user.ts';
 import { asksForNow } from '../text/change-words.ts';
 import { readDateQuestion } from './date-question.ts';
 import {
@@ -37,6 +38,7 @@ export async function readQueryIntent(query: string, asked: QueryContext): Promi
     looksBack: PAST.test(query),
     asksAdvice: ADVICE.test(query),
     asksForNow: asksForNow(query),
+    asksAboutUser: asksAboutUser(query),
   };
 }
 

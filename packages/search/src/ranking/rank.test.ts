@@ -840,8 +840,9 @@ describe('a synonym of a query word', () => {
   });
 });
 
+const YEAR = 365 * 86_400_000;
+
 describe('two notes about the same thing', () => {
-  const YEAR = 365 * 86_400_000;
   const note = { cosine: 0.6, frequencies: [1, 1], session: -1 };
   /** Ranks a first note of one year ago and a worse note of today. */
   const getOrder = (options: Partial<Signals> = {}, intent: QueryIntent = {}, worse: Partial<Row> = {}) => {
@@ -908,6 +909,78 @@ describe('two notes about the same thing', () => {
   });
 });
 
+describe('a statement takes the first place', () => {
+  const word = { frequencies: [1, 0], cosine: 0.2, session: -1 };
+  const near = { frequencies: [0, 0], cosine: 0.35, session: -1 };
+  const getFirst = (rows: Partial<Row>[], options: Partial<Signals> = {}, intent: QueryIntent = {}) =>
+    rank(makeSignals(memories(...rows), [200, 200], { nearnesses: Float32Array.of(0.3, 0.35), ...options }), {
+      ...all,
+      intent,
+    })[0]?.row;
+
+  it('a nearer statement ranks above a note that contains one everyday word of the query', () => {
+    expect(getFirst([word, near])).toBe(1);
+  });
+
+  it.each<{ name: string; rows?: Partial<Row>[]; options?: Partial<Signals> }>([
+    { name: 'it is hardly nearer', rows: [word, { ...near, cosine: 0.25 }] },
+    { name: 'its tokens are farther', options: { nearnesses: Float32Array.of(0.3, 0.2) } },
+    { name: 'the nearness of its tokens is unknown', options: { nearnesses: Float32Array.of(0.3, Number.NaN) } },
+    { name: 'the word is a name', options: { named: Uint8Array.of(1, 0) } },
+    { name: 'the first note contains two words', rows: [{ ...word, frequencies: [1, 1] }, near] },
+    { name: 'it is a question', options: { marks: Uint16Array.of(0, MARKS.question) } },
+    { name: 'it is of the tail', options: { pool: 1 } },
+  ])(
+    'a nearer statement stays below a note with one word of the query if $name',
+    ({ rows = [word, near], options }) => {
+      expect(getFirst(rows, options)).toBe(0);
+    },
+  );
+
+  const other = { frequencies: [1, 0], cosine: 0.6, session: -1 };
+  const own = { frequencies: [0, 0], cosine: 0.4, session: -1 };
+  const marks = Uint16Array.of(MARKS.aboutPerson, MARKS.aboutUser);
+  const asked = { asksAboutUser: true };
+
+  it('a note about the user ranks above one about a person of the user if the query asks about the user', () => {
+    expect(getFirst([other, own], { marks })).toBe(0);
+    expect(getFirst([other, own], { marks }, asked)).toBe(1);
+    expect(getFirst([other, own], { marks: Uint16Array.of(0, MARKS.aboutUser) }, asked)).toBe(0);
+  });
+
+  it('a note about the user ranks above a later note about a person of the user', () => {
+    const later = { now: YEAR, begins: Float64Array.of(YEAR, 0) };
+    expect(getFirst([other, { ...own, cosine: 0.5 }], { marks, ...later }, asked)).toBe(1);
+  });
+
+  it('the later of two notes about the user ranks first above one about a person of the user', () => {
+    const rows = memories(other, { ...own, cosine: 0.5 }, { ...own, cosine: 0.49 });
+    const marked = { marks: Uint16Array.of(MARKS.aboutPerson, MARKS.aboutUser, MARKS.aboutUser), now: YEAR };
+    const ask = (begins: number[]) =>
+      getRows(
+        rank(makeSignals(rows, [200, 200], { ...marked, begins: Float64Array.from(begins) }), {
+          ...all,
+          intent: asked,
+        }),
+      );
+    expect(ask([0, YEAR, 0])).toEqual([1, 2, 0]);
+    expect(ask([0, 0, YEAR])).toEqual([2, 1, 0]);
+  });
+
+  it.each<{ name: string; rows?: Partial<Row>[]; options?: Partial<Signals>; intent?: QueryIntent }>([
+    { name: 'the first one superseded it', options: { supersededBy: Int32Array.of(-1, 0) } },
+    { name: 'it is much farther from the query', rows: [other, { ...own, cosine: 0.2 }] },
+    { name: 'only the first one has a name of the query', options: { named: Uint8Array.of(1, 0) } },
+    { name: 'both are turns', options: { sessions: Int32Array.of(1, 2), speakers: Uint32Array.of(1, 2) } },
+    { name: 'the query asks for advice', intent: { asksAdvice: true } },
+  ])(
+    'a note about the user stays below one about a person of the user if $name',
+    ({ rows = [other, own], options, intent }) => {
+      expect(getFirst(rows, { marks, ...options }, { ...asked, ...intent })).toBe(0);
+    },
+  );
+});
+
 describe('words of many notes', () => {
   const getScores = (documents: number[], options: Partial<Signals> = {}) => {
     const rows = memories({ frequencies: [1, 0], session: -1 }, { frequencies: [0, 0], session: -1 });
@@ -957,6 +1030,33 @@ it('a ranking of relevant results only leaves out results far below the best one
   expect(rank(signals, { ...all, onlyRelevant: true }).map(({ score }) => score)).toEqual([best, second]);
   expect(rank(signals, { ...all, onlyRelevant: true, minScore: best })).toHaveLength(1);
   expect(rank(makeSignals(rows.slice(2), [5, 5]), { ...all, onlyRelevant: true })).toEqual([]);
+});
+
+describe('a ranking of relevant results only, for a query with a name', () => {
+  const rows = memories(
+    { frequencies: [1, 1], cosine: 0.7, session: 1 },
+    { frequencies: [0, 1], cosine: 0.7, session: 1 },
+    { frequencies: [0, 1], cosine: 0.7, session: 2 },
+    { frequencies: [0, 1], cosine: 0.7, session: -1 },
+  );
+  const getRelevant = (documents: number[], named: Uint8Array) =>
+    getRows(rank(makeSignals(rows, documents, { named }), { ...all, onlyRelevant: true })).sort();
+
+  it('leaves out results without the name, unless their session contains it', () => {
+    expect(getRelevant([5, 5], Uint8Array.of(0, 0))).toEqual([0, 1, 2, 3]);
+    expect(getRelevant([5, 5], Uint8Array.of(1, 0))).toEqual([0, 1]);
+  });
+
+  it('keeps results without the name for a long query, which names more than it asks about', () => {
+    const words = 15;
+    const long = rows.map((row) => ({ ...row, frequencies: [...row.frequencies, ...Array(words - 2).fill(0)] }));
+    const signals = makeSignals(long, Array(words).fill(5), { named: Uint8Array.of(1, ...Array(words - 1).fill(0)) });
+    expect(getRows(rank(signals, { ...all, onlyRelevant: true })).sort()).toEqual([0, 1, 2, 3]);
+  });
+
+  it('keeps results with any of several names', () => {
+    expect(getRelevant([5, 5], Uint8Array.of(1, 1))).toEqual([0, 1, 2, 3]);
+  });
 });
 
 describe('growth of the store', () => {

@@ -1,5 +1,7 @@
 import { getEvidence } from './evidence.ts';
+import { placeStatementsFirst } from './first-place.ts';
 import type { Evidence, Ranked, Ranking } from './ranking.ts';
+import { createNameTest, getMinScore } from './relevance.ts';
 import {
   createScoreOrder,
   EVIDENCE,
@@ -10,7 +12,6 @@ import {
 } from './scores.ts';
 import type { Signals } from './signals.ts';
 import { placeByTime } from './time-order.ts';
-import { WEIGHTS } from './weights.ts';
 
 /**
  * Score resolution: scores are rounded to multiples of 1/SCORE_STEPS, both in results and before the comparison with
@@ -25,8 +26,10 @@ export interface RankedRow extends Ranked {
 
 /**
  * Ranks the candidate rows, best first. A row ranks below the memory that supersedes it, unless the query asks for what
- * was before, and a semantic memory below its sources. Of two notes about the same thing, the later one ranks first: see
- * `placeByTime`. None of this applies if each row has its own evidence. Of equal scores, the newer memory ranks first. The scores of pool rows do not depend on the limit.
+ * was before, and a semantic memory below its sources. Statements that fit better may take the first places (see
+ * `placeStatementsFirst`), and of two notes about the same thing, the later one ranks first (see `placeByTime`). None of
+ * this applies if each row has its own evidence. Of equal scores, the newer memory ranks first. The scores of pool rows
+ * do not depend on the limit.
  */
 export function rank(signals: Signals, ranking: Ranking): RankedRow[] {
   const { limit, intent, scale, hasOwnEvidence } = ranking;
@@ -41,21 +44,20 @@ export function rank(signals: Signals, ranking: Ranking): RankedRow[] {
       (above[left] as number) - (above[right] as number) ||
       (signals.ordinals[right] as number) - (signals.ordinals[left] as number),
   );
-  if (!hasOwnEvidence) placeByTime(order, rows, signals, ranking);
+  if (!hasOwnEvidence) {
+    const moved = placeStatementsFirst(order, rows, signals, ranking);
+    // A single row that moved keeps its place, even if the row that it displaced is later.
+    if (moved !== 1) placeByTime(order, rows, signals, ranking);
+  }
   const minScore = getMinScore(ranking, scores[rows[0] ?? 0] ?? 0);
-  const relevant = rows.filter((row) => roundScore(scores[row] as number) >= minScore);
+  const isNamed = ranking.onlyRelevant ? createNameTest(signals) : () => true;
+  const relevant = rows.filter((row) => roundScore(scores[row] as number) >= minScore && isNamed(row));
   return relevant.slice(0, limit).map((row) => ({
     row,
     score: roundScore(scores[row] as number),
     evidence: getRowEvidence(evidence, scoreRows[row] as number),
     isInherited: scoreRows[row] !== row,
   }));
-}
-
-/** Returns the minimum score of a result. The best score is unrounded. */
-function getMinScore({ minScore = 0, onlyRelevant }: Ranking, best: number): number {
-  if (!onlyRelevant) return minScore;
-  return Math.max(minScore, WEIGHTS.relevantScore, WEIGHTS.relevantShare * best);
 }
 
 function getRowEvidence(columns: EvidenceColumns, row: number): Evidence {

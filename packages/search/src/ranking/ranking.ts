@@ -29,6 +29,8 @@ export interface QueryIntent {
   asksForBefore?: boolean;
   /** True if the query asks for what holds now, with a word such as "currently" or "latest". */
   asksForNow?: boolean;
+  /** True if the query asks something about the user, such as "where do I live?". */
+  asksAboutUser?: boolean;
   /** True for a request for advice. The answer depends on preferences. */
   asksAdvice?: boolean;
 }
@@ -37,7 +39,7 @@ export interface QueryIntent {
 export interface Ranking {
   limit: number;
   minScore?: number | undefined;
-  /** Whether to return only results that probably answer the query; see `WEIGHTS.relevantScore` and `relevantShare`. */
+  /** Whether to return only results that probably answer the query; see relevance.ts. */
   onlyRelevant?: boolean | undefined;
   intent?: QueryIntent | undefined;
   /** The range of the cosines of the query's model; absent for the bundled model. */

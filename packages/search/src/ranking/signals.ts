@@ -103,3 +103,20 @@ export interface Signals extends QueryWordKinds {
   /** Duration of the search by stage, in ms. */
   stagesMs: { words: number; vectors: number; fuse: number };
 }
+
+/** Returns true if a row contains a word of the query, or the word names the row's speaker. */
+export function containsWord(
+  { documentFrequencies, frequencies, speaks }: Signals,
+  row: number,
+  word: number,
+): boolean {
+  const at = row * documentFrequencies.length + word;
+  return (frequencies[at] as number) > 0 || speaks[at] === 1;
+}
+
+/** Returns true if a row has all names and numbers of the query that another row has. */
+export function hasNamesOfOther(signals: Signals, row: number, other: number): boolean {
+  return signals.named.every(
+    (is, word) => is !== 1 || !containsWord(signals, other, word) || containsWord(signals, row, word),
+  );
+}

@@ -5,7 +5,7 @@ import { toUsualCosine } from './cosine-scale.ts';
 import { getIndistinct, hasMark } from './evidence.ts';
 import type { Ranking } from './ranking.ts';
 import { copyScore, getDistilledRows, type ScoreOrder } from './scores.ts';
-import { NO_SESSION, type Signals } from './signals.ts';
+import { hasNamesOfOther, NO_SESSION, type Signals } from './signals.ts';
 import { WEIGHTS } from './weights.ts';
 
 /**
@@ -71,13 +71,6 @@ function isComparable(signals: Signals, { first, second }: Pair): boolean {
   if (distilled.has(first) || distilled.has(second)) return false;
   const isInConversation = getConversationRows(signals, distilled);
   return !isInConversation[first] || !isInConversation[second];
-}
-
-/** Returns true if a row has all names and numbers of the query that another row has. */
-function hasNamesOfOther({ named, frequencies, speaks }: Signals, row: number, other: number): boolean {
-  const count = named.length;
-  const holds = (at: number) => (frequencies[at] as number) > 0 || speaks[at] === 1;
-  return named.every((is, word) => is !== 1 || !holds(other * count + word) || holds(row * count + word));
 }
 
 /** Returns from 0 to 1.5 how far two notes speak of the same thing: see `placeByTime`. */

@@ -79,6 +79,12 @@ export const WEIGHTS = {
    * order. Measured with pairs of older and newer facts, see bench/README.md.
    */
   timeOrder: { slope: 8, usual: 0.4, stressed: 3, words: 0.5, minDistanceMs: 3_600_000 },
+  /**
+   * Rows among the first `rows` may move to the first places (see `placeStatementsFirst`). Of a nearer row, vector and
+   * tokens together are at least `minGain` nearer, and neither is more than `maxLoss` farther. Of a row about the user, the
+   * vector is at most `maxLossOfUser` farther. Measured with small stores, see bench/README.md.
+   */
+  firstPlace: { rows: 4, minGain: 0.17, maxLoss: 0.05, maxLossOfUser: 0.32 },
   /** Factor for the words of a note that contains all words of the query, or their synonyms. */
   wholeMatch: 1.3,
   /** Minimum match of a query word that names the speaker of a memory, as a fraction of the word's share. */

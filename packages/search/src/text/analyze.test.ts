@@ -38,10 +38,13 @@ describe('word search', () => {
     ['محمد', 'مُحَمَّد'],
     ['avion', "l'avion"],
     ['coop', 'co\u00adop'],
+    ['using', 'she used it'],
   ])('finds %j in %j', (query, memory) => expect(finds(query, memory)).toBe(true));
 
   it.each([
     ['hi', 'his'],
+    ['Ines', 'comes in by train'],
+    ['use', 'tell us'],
     ['йод', 'иод'],
     ['한', '하'],
     ['cat', 'concatenate'],

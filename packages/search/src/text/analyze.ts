@@ -12,7 +12,7 @@ import { scan } from './scan.ts';
 import { type Term, Word } from './word.ts';
 
 /** Version of the text analysis. An index of another version is rebuilt. */
-export const ANALYZER_VERSION = 9;
+export const ANALYZER_VERSION = 10;
 
 /**
  * The index data of a memory: the frequency of each term, and the number of content words (all words except stop

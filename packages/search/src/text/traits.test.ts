@@ -61,12 +61,12 @@ describe('a question', () => {
 
 describe('readTraits', () => {
   it('returns all marks of a text that is a question, an instruction and a preference', () => {
-    const { question, instruction, preference } = MARKS;
+    const { question, instruction, preference, aboutUser } = MARKS;
     expect(readTraits('Ann: I prefer trains. Is there one tonight?', []).marks).toBe(question | preference);
     expect(readTraits('Always take the train. I prefer that. Clear?', []).marks).toBe(
-      question | instruction | preference,
+      question | instruction | preference | aboutUser,
     );
-    expect(readTraits('There is a train.', []).marks).toBe(0);
+    expect(readTraits('no train tonight', []).marks).toBe(0);
   });
 });
 

@@ -1,3 +1,4 @@
+import { isAboutPerson, isAboutUser } from './about-user.ts';
 import { hasChange } from './change-words.ts';
 import { fold } from './fold.ts';
 import { hasNoStatement } from './statement.ts';
@@ -27,6 +28,10 @@ export const MARKS = {
   noStatement: 8,
   /** The beginning of the text tells a change; see `hasChange`. */
   change: 16,
+  /** The beginning of the text is about the user, by whom or for whom it was stored; see `isAboutUser`. */
+  aboutUser: 32,
+  /** The text is about a person or an animal of the user; see `isAboutPerson`. */
+  aboutPerson: 64,
 } as const;
 
 /** Maximum length of a speaker's name in UTF-16 units. */
@@ -37,6 +42,9 @@ const QUESTION_END = /[?\uff1f\u061f\u2e2e\u037e\u055e\u1367\u203d\u2047-\u2049]
 
 /** Maximum UTF-16 units that are examined at the beginning or the end. A long text contains "never" somewhere. */
 const MAX_EXAMINED_CHARS = 400;
+
+/** The names of a speaker who is the user. */
+const USER = /^(?:user|human|me)$/i;
 
 /** Prefix of a tag that names the speaker, such as `role:user`; `@memoryd/client` adds these tags to messages. */
 export const ROLE_TAG = 'role:';
@@ -67,7 +75,18 @@ function getMarks(text: string, speaker: string): number {
   const instruction = hasInstruction(text) ? MARKS.instruction : 0;
   const preference = hasPreference(text) ? MARKS.preference : 0;
   const noStatement = hasNoStatement(text.slice(getLabel(text).length), speaker) ? MARKS.noStatement : 0;
-  return question | instruction | preference | noStatement | (hasChange(text) ? MARKS.change : 0);
+  const change = hasChange(text) ? MARKS.change : 0;
+  return (
+    question | instruction | preference | noStatement | change | getSubject(text.slice(0, MAX_EXAMINED_CHARS), speaker)
+  );
+}
+
+/** Returns the mark for whom a text is about; 0 if unknown. */
+function getSubject(text: string, speaker: string): number {
+  // The text before the colon is another speaker or, as in "Passport number: R2086", the thing itself.
+  if (speaker !== '' && !USER.test(speaker)) return 0;
+  if (isAboutUser(text)) return MARKS.aboutUser;
+  return isAboutPerson(text) ? MARKS.aboutPerson : 0;
 }
 
 /** Returns a hash of a name, at least 1 (FNV-1a, Fowler, Noll and Vo). */

@@ -119,13 +119,21 @@ function splitIntoParts(word: string): string[] {
 const PLAIN = /^[a-z]{3,}$/;
 const LEADING_ZEROS = /^0+(?=[0-9]+$)/;
 
+/** Suffix of an English stem that is spelled like a stop word: the stem of "use" is "us". */
+const NO_STOP_WORD_SUFFIX = '~';
+
 /** Stop words are not stemmed; otherwise "his" would match "hi". */
 function toTerm(folded: string): Term {
-  const counts = (stopWordIn(folded) & languageSet(ENGLISH)) === NO_LANGUAGE;
+  const counts = !isEnglishStopWord(folded);
   return { text: counts ? stem(folded) : folded, counts };
 }
 
 function stem(folded: string): string {
-  if (PLAIN.test(folded)) return porter(folded);
-  return getScript(folded)?.stem(folded) ?? folded.replace(LEADING_ZEROS, '');
+  if (!PLAIN.test(folded)) return getScript(folded)?.stem(folded) ?? folded.replace(LEADING_ZEROS, '');
+  const english = porter(folded);
+  return isEnglishStopWord(english) ? english + NO_STOP_WORD_SUFFIX : english;
+}
+
+function isEnglishStopWord(folded: string): boolean {
+  return (stopWordIn(folded) & languageSet(ENGLISH)) !== NO_LANGUAGE;
 }
