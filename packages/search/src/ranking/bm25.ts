@@ -14,10 +14,9 @@ export type WordSignals = QueryWords & Pick<Signals, 'lengths' | 'frequencies' |
  * word is stored. An occurrence of a synonym is worth less than an occurrence of its word. The value of a row does not
  * depend on other rows.
  */
-export function getWordMatches(signals: WordSignals): Float64Array {
+export function getWordMatches(signals: WordSignals, shares = getWordShares(signals)): Float64Array {
   const { lengths } = signals;
   const frequencies = getFrequenciesWithSynonyms(signals);
-  const shares = getWordShares(signals);
   const matches = new Float64Array(frequencies.length);
   for (let row = 0, at = 0; row < lengths.length; row += 1) {
     const damping = getDamping(lengths[row] as number);

@@ -108,24 +108,33 @@ export function getRelevances({ wordCount, words, likenesses }: Matches): Float6
 export class Passage {
   readonly #matches: Matches;
   readonly #words: Float64Array;
+  readonly #start: number;
   #likeness = 0;
 
-  constructor(matches: Matches) {
+  /**
+   * @param words holds the best matches from `start` on, all 0 at first; shared by passages, because creating an array
+   *   takes longer than filling it
+   */
+  constructor(matches: Matches, words: Float64Array, start = 0) {
     this.#matches = matches;
-    this.#words = new Float64Array(matches.wordCount);
+    this.#words = words;
+    this.#start = start;
   }
 
   add(row: number): void {
     const { wordCount, words, likenesses } = this.#matches;
-    for (let word = 0, at = row * wordCount; word < wordCount; word += 1, at += 1) {
-      this.#words[word] = Math.max(this.#words[word] as number, words[at] as number);
+    const best = this.#words;
+    const end = (row + 1) * wordCount;
+    for (let from = row * wordCount, at = this.#start; from < end; from += 1, at += 1) {
+      if ((words[from] as number) > (best[at] as number)) best[at] = words[from] as number;
     }
     this.#likeness = Math.max(this.#likeness, likenesses[row] as number);
   }
 
   relevance(): number {
     let relevance = this.#likeness;
-    for (const match of this.#words) relevance += match;
+    const end = this.#start + this.#matches.wordCount;
+    for (let at = this.#start; at < end; at += 1) relevance += this.#words[at] as number;
     return relevance;
   }
 
@@ -133,15 +142,15 @@ export class Passage {
   relevanceWith(row: number): number {
     const { wordCount, words, likenesses } = this.#matches;
     let relevance = Math.max(this.#likeness, likenesses[row] as number);
-    for (let word = 0, at = row * wordCount; word < wordCount; word += 1, at += 1) {
-      relevance += Math.max(this.#words[word] as number, words[at] as number);
+    for (let from = row * wordCount, at = this.#start; from < (row + 1) * wordCount; from += 1, at += 1) {
+      relevance += Math.max(this.#words[at] as number, words[from] as number);
     }
     return relevance;
   }
 
   /** Removes all memories. */
   clear(): void {
-    this.#words.fill(0);
+    this.#words.fill(0, this.#start, this.#start + this.#matches.wordCount);
     this.#likeness = 0;
   }
 }
@@ -190,11 +199,12 @@ export function getSessionPassages(
   isInConversation: Uint8Array,
 ): Map<number, Passage> {
   const passages = new Map<number, Passage>();
+  const words = new Float64Array(pool * matches.wordCount);
   for (let row = 0; row < pool; row += 1) {
     const session = sessions[row] as number;
     if (session === NO_SESSION || !isInConversation[row]) continue;
     let passage = passages.get(session);
-    if (!passage) passages.set(session, (passage = new Passage(matches)));
+    if (!passage) passages.set(session, (passage = new Passage(matches, words, row * matches.wordCount)));
     passage.add(row);
   }
   return passages;

@@ -44,7 +44,7 @@ export function getEvidence(signals: Signals, intent: QueryIntent = {}, scale?: 
   const sessions = getSessionPassages(matches, signals, isInConversation);
   const wishes = getRelevantMarks(intent);
   const rarity = getRarity(signals, wishes, distilled);
-  const passages = new Passage(matches);
+  const passages = new Passage(matches, new Float64Array(matches.wordCount));
   const evidence = createColumns(signals.candidateCount);
   for (let row = 0; row < signals.candidateCount; row += 1) {
     const relevance = own[row] as number;
@@ -194,7 +194,8 @@ function getMatches(
   { shares, factors, meanings, date }: MatchBasis,
   isInConversation: Uint8Array,
 ): Matches {
-  const words = getWordMatches(signals).map((match) => factors.words * match);
+  const words = getWordMatches(signals, shares);
+  multiply(words, factors.words);
   addSpeakers(signals, shares, words, isInConversation);
   if (date?.isWholeQuery) removeDated(signals, words);
   else if (date) addDate(signals, shares, words, date);
@@ -211,6 +212,12 @@ function getMatches(
       return WEIGHTS.evidence.meaning * meaning + WEIGHTS.evidence.tokens * factors.tokens * getTokens(nearness);
     }),
   };
+}
+
+/** Multiplies numbers in place. Several times faster than a map. */
+function multiply(numbers: Float64Array, factor: number): void {
+  if (factor === 1) return;
+  for (let at = 0; at < numbers.length; at += 1) numbers[at] = factor * (numbers[at] as number);
 }
 
 // The speaker is a separate field: the name occurs once before the text, regardless of the length of the text. Outside
@@ -319,7 +326,7 @@ export function hasMark({ marks }: Signals, row: number, any: number): boolean {
 
 function getLength(length: number): number {
   const { above, max } = WEIGHTS.length;
-  return Math.max(0, Math.log((Math.min(length, max) + 1) / above));
+  return length < above ? 0 : Math.log((Math.min(length, max) + 1) / above);
 }
 
 const DAY_MS = 86_400_000;
@@ -332,7 +339,8 @@ function getAge({ now, createdAts }: Signals, row: number): number {
 }
 
 function getBrevity(length: number): number {
-  return Math.max(0, Math.log(WEIGHTS.brevity.below / (length + 1)));
+  const { below } = WEIGHTS.brevity;
+  return length >= below ? 0 : Math.log(below / (length + 1));
 }
 
 /** Returns a value that decreases linearly from 1 at 0 to 0 at `end`. */
