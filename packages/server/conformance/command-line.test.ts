@@ -410,6 +410,11 @@ describe('commands for memories of a service', () => {
   it('export memories to a pipe and a file, import from both, and back up the database', async () => {
     const folder = createTemporaryFolder();
     const [file, copy] = [join(folder, 'memories.ndjson'), join(folder, 'copy.db')];
+    // A recall counts its uses some seconds later, which would change the second export.
+    const place = await newService();
+    const { id } = await getJsonInProcess<StoreResponse>(['store', 'Ada is allergic to peanuts', ...place], { env });
+    await getJsonInProcess(['update', id, '--content', 'Ada likes peanuts', ...place], { env });
+    await getJsonInProcess(['store', 'The key is under the mat', '--tag', 'home', ...place], { env });
     const { stdout: lines } = await runInProcess(['export', ...place], { env });
     expect(await runInProcess(['export', file, ...place], { env })).toMatchObject({ code: 0, stdout: '' });
     expect(readFileSync(file, 'utf8')).toBe(lines);
