@@ -66,6 +66,20 @@ export const StatsResponse = Type.Object({
       },
     ),
   ),
+  token_states_cache: Type.Optional(
+    Type.Object(
+      {
+        memories: Type.Integer({ minimum: 0, description: 'Number of memories whose token states are in memory.' }),
+        bytes: Type.Integer({ minimum: 0, description: 'Bytes of these token states.' }),
+        max_bytes: Type.Integer({ minimum: 0, description: 'Limit of the bytes.' }),
+      },
+      {
+        description:
+          'Token states that the service holds in memory, of all namespaces; it reads others from the file. Absent on ' +
+          'PostgreSQL, for a user or an agent, and for API keys without the `operate` scope.',
+      },
+    ),
+  ),
 });
 export type StatsResponse = Type.Static<typeof StatsResponse>;
 

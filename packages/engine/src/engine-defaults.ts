@@ -8,6 +8,7 @@ export const ENGINE_DEFAULTS = {
   embedder: 'minilm',
   embeddingUrl: 'https://api.openai.com/v1',
   rerankForm: 'tei',
+  tokenStatesCacheBytes: 128 * 2 ** 20,
   consolidationIntervalSeconds: 3600,
   workingAgeSeconds: 3600,
   archiveDays: 30,
@@ -26,6 +27,8 @@ export const ENGINE_DEFAULTS = {
 
 /** Minimum and maximum of each integer setting of an engine. */
 export const ENGINE_RANGES = {
+  // The cache is the memory of a WebAssembly module, whose addresses have 32 bits.
+  tokenStatesCacheBytes: [0, 3 * 2 ** 30],
   consolidationIntervalSeconds: [0, 1_209_600],
   workingAgeSeconds: [0, 315_360_000],
   archiveDays: [0, 3650],
@@ -102,6 +105,7 @@ export const ENGINE_SETTING_NAMES = Object.keys({
   embeddingPassageInputType: true,
   keepModel: true,
   tokenStates: true,
+  tokenStatesCacheBytes: true,
   llmUrl: true,
   llmModel: true,
   llmApiKey: true,

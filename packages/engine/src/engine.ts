@@ -51,6 +51,11 @@ export interface EngineSettings {
    */
   tokenStates?: 'on' | 'off';
   /**
+   * Limit of the token states of a database file that are in memory, in bytes; 128 MiB if absent. Others are read from
+   * the file by each recall that needs them.
+   */
+  tokenStatesCacheBytes?: number;
+  /**
    * Base URL of the language model that distils memories, without `/chat/completions`. If `llmUrl` and `llmModel` are
    * absent or empty, a distilled memory quotes sentences of its sources.
    */

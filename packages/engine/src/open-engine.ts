@@ -187,6 +187,7 @@ async function openParts(options: OptionsWithClock): Promise<OpenParts> {
     notices,
   } = await openStorage({
     ...options,
+    tokenStatesCacheBytes: options.tokenStatesCacheBytes ?? ENGINE_DEFAULTS.tokenStatesCacheBytes,
     quota: toQuotas(options),
   }).catch(async (error) => {
     await early?.abandon();
@@ -271,7 +272,8 @@ function assertSettings(options: EngineOptions): void {
   const streams = { maxEventStreams, maxEventStreamsPerNamespace };
   const ofNamespace = { namespaceMaxMemories: namespace.memories, namespaceMaxBytes: namespace.bytes };
   const ofUser = { userMaxMemories: user.memories, userMaxBytes: user.bytes };
-  const settings = { ...options, ...streams, ...ofNamespace, ...ofUser };
+  const { tokenStatesCacheBytes = ENGINE_DEFAULTS.tokenStatesCacheBytes } = options;
+  const settings = { ...options, ...streams, ...ofNamespace, ...ofUser, tokenStatesCacheBytes };
   for (const name of Object.keys(ENGINE_RANGES) as (keyof typeof ENGINE_RANGES)[]) {
     const [min, max] = ENGINE_RANGES[name];
     const isInRange = Number.isInteger(settings[name]) && settings[name] >= min && settings[name] <= max;

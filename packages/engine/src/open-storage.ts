@@ -35,6 +35,8 @@ type StorageOptions = DatabaseOptions & {
   quota?: Quotas;
   /** False: SQLite is opened without a recall index. True if absent. Ignored for PostgreSQL. */
   recalls?: boolean;
+  /** See `EngineSettings`. Ignored for PostgreSQL. */
+  tokenStatesCacheBytes?: number;
   telemetry?: Telemetry;
 };
 
@@ -60,13 +62,14 @@ export async function hasDatabase({ dbPath, databaseUrl }: DatabaseOptions, tele
 
 /** Opens a SQLite or PostgreSQL database. Rejects with UNAVAILABLE if the database cannot be used. */
 export async function openStorage(options: StorageOptions): Promise<OpenDatabase> {
-  const { workingMax, quota, recalls, telemetry } = options;
+  const { workingMax, quota, recalls, tokenStatesCacheBytes, telemetry } = options;
   if (options.databaseUrl === undefined) {
     return openSqlite({
       path: options.dbPath,
       workingMax,
       ...(quota && { quota }),
       ...(recalls !== undefined && { recalls }),
+      ...(tokenStatesCacheBytes !== undefined && { tokenStatesCacheBytes }),
       ...(telemetry && { telemetry }),
     });
   }

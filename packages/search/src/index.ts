@@ -72,7 +72,7 @@ export { IndexFullError } from './index/exchange.ts';
 export type { FieldReader } from './index/filter-columns.ts';
 export { IndexQuery, IndexQueryWords } from './index/index-query.ts';
 export { dotInt8, type Int8Vector, toFloats, toInt8 } from './index/int8.ts';
-export { Nearness } from './index/nearness.ts';
+export { Nearness, type StatesCache } from './index/nearness.ts';
 export {
   type Description,
   type IndexedModel,

@@ -9,7 +9,7 @@ export function openNewSqlite(workingMax: number = WORKING_MAX): OpenStorage {
   return async () => {
     const folder = await mkdtemp(join(tmpdir(), 'memoryd-'));
     return openForTest(
-      () => openSqlite({ path: join(folder, 'memory.db'), workingMax }),
+      () => openSqlite({ path: join(folder, 'memory.db'), workingMax, tokenStatesCacheBytes: 2 ** 20 }),
       () => rm(folder, { recursive: true }),
     );
   };

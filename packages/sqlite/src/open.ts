@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BackgroundTask, OpenDatabase, readVerbs, StoreOutcome, Telemetry } from '@memoryd/core';
 import { countNewChars, type NamespaceLimits, NO_QUOTAS, sqlStorage } from '@memoryd/core';
-import { isLimited, MAX_DIMENSIONS } from '@memoryd/search';
+import { isLimited, MAX_DIMENSIONS, type StatesCache } from '@memoryd/search';
 import { Copies, removeAbandonedCopies } from './copies.ts';
 import { shareRawFile } from './descriptors.ts';
 import { EntryBuilder } from './entry-builder.ts';
@@ -10,7 +10,7 @@ import type { Attempt } from './failure.ts';
 import { assertRoom, diskSpace, prepareFile, sizeOnDisk } from './file.ts';
 import { GroupCommit } from './group-commit.ts';
 import { indexTask, purgeTask, shrinkTask } from './maintenance-tasks.ts';
-import { startThread, type Thread } from './storage-thread.ts';
+import { type SearchThreadData, startThread, type Thread } from './storage-thread.ts';
 import type { PurgePart, PurgeStep, ShrinkStep } from './write-thread.ts';
 
 interface SqliteOptions {
@@ -22,6 +22,8 @@ interface SqliteOptions {
   quota?: NamespaceLimits['quota'];
   /** Whether to build the recall index at start and update it after writes. Defaults to true. */
   recalls?: boolean;
+  /** Limit of cached token states, in bytes. If omitted, they are read from the file. */
+  tokenStatesCacheBytes?: number;
   telemetry?: Telemetry;
 }
 
@@ -40,7 +42,13 @@ export async function openSqlite(options: SqliteOptions): Promise<OpenDatabase> 
   const writer = startThread('write-thread', { path }, MAX_QUEUED_CALLS);
   const reader = startThread('read-thread', { path }, MAX_QUEUED_CALLS);
   const lister = startThread('read-thread', { path }, MAX_QUEUED_CALLS, 'at first call');
-  const searcher = startThread('search-thread', { path }, MAX_QUEUED_CALLS);
+  const { tokenStatesCacheBytes: statesBytes } = options;
+  const states = statesBytes === undefined ? undefined : createStatesCache(statesBytes);
+  const searcher = startThread<SearchThreadData>(
+    'search-thread',
+    { path, ...(states && { states }) },
+    MAX_QUEUED_CALLS,
+  );
   const threads: Threads = { writer, reader, lister, searcher };
   try {
     // A restore that was killed may have left a second name of the file.
@@ -58,7 +66,12 @@ export async function openSqlite(options: SqliteOptions): Promise<OpenDatabase> 
     return attempts;
   });
   const limits = { workingMax: options.workingMax, quota: options.quota ?? NO_QUOTAS };
-  return sqliteStorage({ path, limits, threads, writes, index, telemetry: options.telemetry });
+  return sqliteStorage({ path, limits, threads, writes, index, states, telemetry: options.telemetry });
+}
+
+/** Creates a cache whose fill can be read at any time, even while the search thread builds the index. */
+function createStatesCache(maxBytes: number): Required<StatesCache> {
+  return { maxBytes, fill: new Float64Array(new SharedArrayBuffer(2 * Float64Array.BYTES_PER_ELEMENT)) };
 }
 
 /** Candidates per call of `distilCandidates`. Calls must be short, because recall uses the same thread. */
@@ -91,12 +104,14 @@ interface StorageParts {
   writes: GroupCommit;
   /** See `indexTask`. */
   index: BackgroundTask;
+  /** The cache of token states in the search thread; undefined without a cache. */
+  states?: Required<StatesCache> | undefined;
   telemetry: Telemetry | undefined;
 }
 
 /** Creates a storage that uses the threads of a file. Closing the storage stops the threads. */
 export function sqliteStorage(parts: StorageParts): OpenDatabase {
-  const { path, limits, threads, writes, index, telemetry } = parts;
+  const { path, limits, threads, writes, index, states, telemetry } = parts;
   const { writer, reader, lister, searcher } = threads;
   const shrink = shrinkTask((begun) => writer.call<ShrinkStep>('shrink', begun));
   const rawFile = shareRawFile(path);
@@ -161,11 +176,11 @@ export function sqliteStorage(parts: StorageParts): OpenDatabase {
       },
       async stats(namespace, now, of = {}) {
         if (isLimited(of)) return storage.stats(namespace, now, of);
-        return { ...(await readStats(namespace, now)), sizeBytes: await sizeOnDisk(path) };
+        return { ...(await readStats(namespace, now)), sizeBytes: await sizeOnDisk(path), ...getCachedStates(states) };
       },
       async condition() {
         const backedUpAt = reader.call<number | null>('read', { verb: 'lastBackup', args: [] });
-        return { ...(await diskSpace(path)), backedUpAt: await backedUpAt };
+        return { ...(await diskSpace(path)), backedUpAt: await backedUpAt, ...getCachedStates(states) };
       },
       backup: (signal) => copies.backup(signal),
       exportRecords: (namespace, of, signal) => copies.exportRecords(namespace, of, signal),
@@ -187,6 +202,12 @@ export function sqliteStorage(parts: StorageParts): OpenDatabase {
       },
     },
   };
+}
+
+function getCachedStates(states: Required<StatesCache> | undefined) {
+  if (states === undefined) return {};
+  const [memories = 0, bytes = 0] = states.fill;
+  return { cachedStates: { memories, bytes, maxBytes: states.maxBytes } };
 }
 
 /** Returns the first part of the requested purge, or undefined if no purge is requested. */

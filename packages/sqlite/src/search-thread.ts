@@ -20,15 +20,16 @@ import {
 } from './search/distil-candidates.ts';
 import { IndexFollower, indexProblems } from './search/index-follower.ts';
 import { readContents, searchAndRank as searchAndRankSnapshot, search as searchSnapshot } from './search/search.ts';
-import type { ThreadData } from './storage-thread.ts';
+import type { SearchThreadData } from './storage-thread.ts';
 
 type DistilRequest = Parameters<Storage['distilCandidates']>[0];
 
 /* The thread that runs recall searches. The in-memory index exists only in this thread. */
 
 const CACHE_MIB = 16;
-const reading = lazyConnection((workerData as ThreadData).path, CACHE_MIB);
-const follower = new IndexFollower();
+const { path, states } = workerData as SearchThreadData;
+const reading = lazyConnection(path, CACHE_MIB);
+const follower = new IndexFollower(undefined, states);
 
 /** Runs calls one after the other, because the connection runs one transaction at a time, and the index one query. */
 const inTurn = pLimit(1);

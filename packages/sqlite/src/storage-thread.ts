@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import { MemoryError } from '@memoryd/contract/errors';
+import type { StatesCache } from '@memoryd/search';
 import pLimit from 'p-limit';
 import { Piscina } from 'piscina';
 import { type Attempt, unwrap } from './failure.ts';
@@ -7,6 +8,11 @@ import { type Attempt, unwrap } from './failure.ts';
 /** The start data of every thread of this adapter. */
 export interface ThreadData {
   path: string;
+}
+
+/** The start data of the search thread. Without `states`, token states are not cached. */
+export interface SearchThreadData extends ThreadData {
+  states?: StatesCache;
 }
 
 /** A thread that owns one connection to the database. */

@@ -119,9 +119,19 @@ function getNextSleepAt(lastSleepAt: number | null, intervalMs: number, now: num
   return lastSleepAt === null || lastSleepAt > now ? now : lastSleepAt + intervalMs;
 }
 
-/** Converts statistics for a caller. `db_size_mb` is the size of the texts for callers without the scope `operate`. */
+/**
+ * Converts statistics for a caller. For callers without the scope `operate`, `db_size_mb` is the size of the texts, and
+ * `token_states_cache` is absent.
+ */
 export function toScopedStats(stats: StorageStats, scope: Scope): StatsResponse {
-  return toStats(stats, scope === 'operate' ? stats.sizeBytes : stats.textBytes);
+  if (scope !== 'operate') return toStats(stats, stats.textBytes);
+  const { cachedStates: cached } = stats;
+  return {
+    ...toStats(stats),
+    ...(cached && {
+      token_states_cache: { memories: cached.memories, bytes: cached.bytes, max_bytes: cached.maxBytes },
+    }),
+  };
 }
 
 function toStats(stats: StorageStats, sizeBytes = stats.sizeBytes): StatsResponse {

@@ -36,6 +36,15 @@ export interface StorageStats extends TierCounts, ValidityCounts {
    * number of memories in all tiers without pending vectors. Both numbers include expired memories.
    */
   embedding: { modelId: string; embedded: number; total: number } | null;
+  /** Absent for a database server, for a request that is limited to owners, and without a recall index. */
+  cachedStates?: CachedStates;
+}
+
+/** The memories of all namespaces whose token states a process has cached, and the bytes of these states. */
+export interface CachedStates {
+  memories: number;
+  bytes: number;
+  maxBytes: number;
 }
 
 /** Usage of a namespace, for operators. */

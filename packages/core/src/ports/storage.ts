@@ -5,7 +5,7 @@ import type { ConsolidationStorage, DistilStorage, RunStorage } from './storage-
 import type { CorrectionStorage } from './storage-corrections.ts';
 import type { ExportStorage } from './storage-export.ts';
 import type { MemoryStorage } from './storage-memories.ts';
-import type { NamespaceStorage } from './storage-namespaces.ts';
+import type { CachedStates, NamespaceStorage } from './storage-namespaces.ts';
 import type { VectorStorage } from './storage-vectors.ts';
 
 /**
@@ -57,6 +57,8 @@ export interface StorageCondition {
   backedUpAt?: number | null;
   /** Replication lag of the replica; infinite while the replica does not respond. */
   replicationLagSeconds?: number;
+  /** Absent for a database server, and without a recall index. */
+  cachedStates?: CachedStates;
 }
 
 /** An open database. Closing the storage closes all parts. */

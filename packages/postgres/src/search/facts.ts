@@ -147,7 +147,7 @@ function toFacts(columns: Columns, vector: QueryVector | undefined, now: number)
 let nearness: Nearness | undefined;
 
 function prepareNearness(states: Int8Array): Nearness {
-  nearness ??= new Nearness(0);
+  nearness ??= new Nearness({ maxBytes: 0 });
   nearness.setQuery(states);
   return nearness;
 }

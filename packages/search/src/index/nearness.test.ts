@@ -6,7 +6,7 @@ import { areIntactStates, packStates } from './token-states.ts';
 
 /** Returns the score of a memory with an empty cache. */
 function measure(query: Int8Array, packed: Buffer): number {
-  const nearness = new Nearness(0);
+  const nearness = new Nearness({ maxBytes: 0 });
   nearness.setQuery(query);
   return nearness.addAndScore(1, packed);
 }
@@ -73,7 +73,8 @@ it('Nearness caches the latest token states up to its limit until they are forgo
   });
   fc.assert(
     fc.property(fc.array(change, { maxLength: 60 }), (changes) => {
-      const nearness = new Nearness(maxBytes);
+      const fill = new Float64Array(2);
+      const nearness = new Nearness({ maxBytes, fill });
       nearness.setQuery(query);
       const latest = new Map<number, Buffer>();
       const added: typeof changes = [];
@@ -90,7 +91,9 @@ it('Nearness caches the latest token states up to its limit until they are forgo
         }
         const cached = ordinals.filter((some) => nearness.getScore(some) !== undefined);
         for (const some of cached) expect(nearness.getScore(some)).toBe(measure(query, latest.get(some) as Buffer));
-        expect(getBytes(cached.map((some) => latest.get(some)))).toBeLessThanOrEqual(maxBytes);
+        const bytes = getBytes(cached.map((some) => latest.get(some)));
+        expect(bytes).toBeLessThanOrEqual(maxBytes);
+        expect([...fill]).toEqual([cached.length, bytes]);
         const recent = added.filter((_, i) => 2 * getBytes(added.slice(0, i + 1).map((one) => one.packed)) < maxBytes);
         const expected = recent.filter((one) => latest.get(one.ordinal) === one.packed).map((one) => one.ordinal);
         expect(cached).toEqual(expect.arrayContaining(expected));

@@ -17,6 +17,14 @@ const MIN_GROWTH_BYTES = 4 * 2 ** 20;
 /** Maximum bytes of a query's states. 256 states suffice, because the bundled model returns at most 254 per query. */
 const MAX_QUERY_BYTES = 256 * STATE_SIZE;
 
+/** Limit and fill of a cache of token states. */
+export interface StatesCache {
+  /** Limit of cached states; a single memory may exceed the limit. */
+  maxBytes: number;
+  /** Receives the number of cached memories and the bytes of their states. May be shared with another thread. */
+  fill?: Float64Array;
+}
+
 /** Addresses of packed states in the kernel's memory. */
 interface Range {
   start: number;
@@ -33,6 +41,7 @@ interface Range {
 export class Nearness {
   readonly #kernel = instantiate(compile('@memoryd/search/nearness')) as Kernel;
   readonly #maxBytes: number;
+  readonly #fill: Float64Array;
   readonly #query = this.#kernel.START.value;
   readonly #first = this.#query + MAX_QUERY_BYTES;
   #queryEnd = this.#query;
@@ -43,9 +52,9 @@ export class Nearness {
   #isWrapped = false;
   #bytes = new Uint8Array(this.#kernel.memory.buffer);
 
-  /** @param maxBytes limit of cached states; a single memory may exceed the limit */
-  constructor(maxBytes: number) {
+  constructor({ maxBytes, fill = new Float64Array(2) }: StatesCache) {
     this.#maxBytes = maxBytes;
+    this.#fill = fill.fill(0);
     this.#reserve(this.#first);
   }
 
@@ -83,6 +92,7 @@ export class Nearness {
     const range = this.#makeRoom(packed.length);
     this.#bytes.set(packed, range.start);
     this.#places.set(ordinal, range);
+    this.#count(1, packed.length);
   }
 
   /** Caches the packed states of a memory and returns the score of the memory. */
@@ -93,7 +103,15 @@ export class Nearness {
 
   /** Removes the states of a memory from the cache. */
   forget(ordinal: number): void {
+    const range = this.#places.get(ordinal);
+    if (!range) return;
     this.#places.delete(ordinal);
+    this.#count(-1, range.start - range.end);
+  }
+
+  #count(memories: number, bytes: number): void {
+    this.#fill[0] = (this.#fill[0] as number) + memories;
+    this.#fill[1] = (this.#fill[1] as number) + bytes;
   }
 
   #makeRoom(length: number): Range {
@@ -114,7 +132,7 @@ export class Nearness {
   #forgetOldest({ start, end }: Range): void {
     for (const [ordinal, range] of this.#places) {
       if (range.start >= end || range.end <= start) return;
-      this.#places.delete(ordinal);
+      this.forget(ordinal);
     }
   }
 

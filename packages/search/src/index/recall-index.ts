@@ -8,7 +8,7 @@ import { FilterColumns } from './filter-columns.ts';
 import { IndexQuery, KernelInput } from './index-query.ts';
 import { getInt8Bytes, getStep, type Int8Vector } from './int8.ts';
 import { createKernel, type Kernel } from './kernel.ts';
-import { Nearness } from './nearness.ts';
+import { Nearness, type StatesCache } from './nearness.ts';
 import { SessionOrder } from './session-order.ts';
 
 /** Tier numbers of the kernel. New memories are episodic; in a filter, 3 matches any tier. */
@@ -97,12 +97,6 @@ export interface Description {
   marks: Uint16Array;
 }
 
-/**
- * Maximum bytes of cached token states: about 140,000 sentences. Reading the states of 140 memories from the file takes
- * 1 ms.
- */
-const MAX_STATES_BYTES = 128 * 2 ** 20;
-
 /** Bytes of a digest in the exchange buffer. */
 const DIGEST_BYTES = 8;
 
@@ -112,8 +106,8 @@ const DESCRIPTION_BYTES = 70;
 /**
  * The words, vectors and session order of all memories in recall, of every namespace, in the memory of one thread. A
  * memory takes about 340 bytes, including a vector of 384 dimensions, and at least 8 bytes for each different word.
- * Caches take up to 8 MiB for vectors with exact cosines, and up to 128 MiB for token states. The index stores digests
- * instead of words.
+ * Caches take up to 8 MiB for vectors with exact cosines, and up to a limit for token states: reading the states of 140
+ * memories from the file takes 1 ms. The index stores digests instead of words.
  *
  * The index is a cache of the database that is built from index entries. A row is a memory's number in the index. Only
  * one query is active at a time.
@@ -127,6 +121,7 @@ export class RecallIndex {
   readonly #exchange = new Exchange(this.#kernel);
   readonly #input = new KernelInput(this.#kernel, this.#exchange);
   readonly #sessionOrder = new SessionOrder(this.#kernel);
+  readonly #states: StatesCache;
   #nearness: Nearness | undefined;
   #columns: FilterColumns | undefined;
   readonly #varying = new Set<number>();
@@ -136,7 +131,8 @@ export class RecallIndex {
    *
    * @param maxBytes limit of the kernel's memory, below 4 GiB
    */
-  constructor(model?: IndexedModel, maxBytes = MAX_BYTES) {
+  constructor(model?: IndexedModel, maxBytes = MAX_BYTES, states: StatesCache = { maxBytes: 0 }) {
+    this.#states = states;
     if (model && model.dimensions > MAX_DIMENSIONS) {
       throw new Error(
         `the vectors of the embedding model must have at most ${MAX_DIMENSIONS} dimensions, but have ${model.dimensions}; ` +
@@ -153,7 +149,7 @@ export class RecallIndex {
    * cached token states of the memory.
    */
   get nearness(): Nearness {
-    this.#nearness ??= new Nearness(MAX_STATES_BYTES);
+    this.#nearness ??= new Nearness(this.#states);
     return this.#nearness;
   }
 

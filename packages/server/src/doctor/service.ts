@@ -1,8 +1,10 @@
 import type { MemoryClient } from '@memoryd/client';
+import type { StatsResponse } from '@memoryd/contract';
 import { getMessage } from '../error-text.ts';
 import { NO_RESPONSE_ADVICE } from '../place-errors.ts';
+import { getVariable } from '../settings/names.ts';
 import { VERSION } from '../version.ts';
-import type { Finding } from './finding.ts';
+import { type Finding, formatBytes } from './finding.ts';
 
 /** Request timeout, short because the user is waiting. */
 const TIMEOUT_MS = 5000;
@@ -27,7 +29,7 @@ export async function checkService(client: MemoryClient, url: string): Promise<F
     const model = problems.filter(Boolean).map((found): Finding => {
       return { check: 'model', state: 'warning', found: `${found}`, advice: 'check the log of the service' };
     });
-    return [health, ...compareVersions(version), ...model, await checkAccess(client)];
+    return [health, ...compareVersions(version), ...model, ...(await checkAccess(client))];
   } catch (error) {
     return [{ check: 'service', state: 'problem', found: getMessage(error), advice: NO_RESPONSE_ADVICE }];
   }
@@ -39,12 +41,25 @@ function compareVersions(version: string): Finding[] {
   return [{ check: 'service', state: 'warning', found, advice: 'use matching versions' }];
 }
 
-async function checkAccess(client: MemoryClient): Promise<Finding> {
+async function checkAccess(client: MemoryClient): Promise<Finding[]> {
   try {
-    await client.stats({ timeoutMs: TIMEOUT_MS });
-    return { check: 'service', state: 'ok', found: 'this caller may read memories' };
+    const stats = await client.stats({ timeoutMs: TIMEOUT_MS });
+    return [{ check: 'service', state: 'ok', found: 'this caller may read memories' }, ...checkCache(stats)];
   } catch (error) {
     const advice = 'set SERVICE_API_KEY; create a key with memoryd keys add on the machine of the service';
-    return { check: 'service', state: 'problem', found: getMessage(error), advice };
+    return [{ check: 'service', state: 'problem', found: getMessage(error), advice }];
   }
+}
+
+/** Share of the limit from which the cache of token states is full: the next states may not fit. */
+const FULL_SHARE = 0.99;
+
+/** Checks that the token states of all memories fit into memory. No findings for a caller that may not know. */
+function checkCache({ token_states_cache: cache }: StatsResponse): Finding[] {
+  if (cache === undefined) return [];
+  const { memories, bytes, max_bytes: maxBytes } = cache;
+  const found = `token states of ${memories} memories are in memory (${formatBytes(bytes)} of ${formatBytes(maxBytes)})`;
+  if (bytes < FULL_SHARE * maxBytes) return [{ check: 'service', state: 'ok', found }];
+  const advice = `raise ${getVariable('tokenStatesCacheBytes')} if the machine has the memory: recalls read the other states from the file`;
+  return [{ check: 'service', state: 'warning', found: `${found}; the limit is reached`, advice }];
 }

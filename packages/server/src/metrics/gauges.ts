@@ -109,6 +109,21 @@ const FURTHER_GAUGES = [
     'Time that the replica is behind the primary; infinite while the replica does not respond, NaN without a replica.',
     ({ condition }) => condition.replicationLagSeconds ?? Number.NaN,
   ],
+  [
+    'service_token_states_cached_memories',
+    'Memories whose token states are in memory; NaN on PostgreSQL.',
+    ({ condition }) => condition.cachedStates?.memories ?? Number.NaN,
+  ],
+  [
+    'service_token_states_cached_bytes',
+    'Bytes of the token states in memory; NaN on PostgreSQL.',
+    ({ condition }) => condition.cachedStates?.bytes ?? Number.NaN,
+  ],
+  [
+    'service_token_states_cache_limit_bytes',
+    'Limit of the token states in memory; NaN on PostgreSQL.',
+    ({ condition }) => condition.cachedStates?.maxBytes ?? Number.NaN,
+  ],
   ['service_connections', 'Open connections.', ({ load }) => load.connections.open],
   ['service_connections_idle', 'Open connections without a pending request.', ({ load }) => load.connections.idle],
   [

@@ -207,6 +207,12 @@ export const SettingsSchema = Type.Object(
         'ranking. Changing this setting re-embeds all memories.',
       'x-must': 'be on or off',
     }),
+    tokenStatesCacheBytes: engineNumber(
+      'tokenStatesCacheBytes',
+      'Limit of the token states of a database file that are in memory. Other states are read from the file by each recall ' +
+        'that needs them. `memoryd doctor --url` tells whether all fit.',
+      'bytes',
+    ),
     embeddingUrl: Type.Refine(
       Type.String({
         default: ENGINE_DEFAULTS.embeddingUrl,

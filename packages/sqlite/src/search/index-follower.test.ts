@@ -143,7 +143,7 @@ describe('IndexFollower with token states', () => {
   it('loads the states of all memories after a start, newest first, up to the given number of bytes', async () => {
     await store(ids(0, 5));
     await embed(1, 2, 4, 5);
-    const follower = new IndexFollower();
+    const follower = new IndexFollower(undefined, { maxBytes: 2 ** 20 });
     const index = follow(follower);
     const load = (maxBytes: number) => reader.transaction(() => follower.loadStates(reader, maxBytes))();
     expect(getCached(index)).toEqual([]);
@@ -156,7 +156,7 @@ describe('IndexFollower with token states', () => {
   it('caches the states of a memory that is embedded later', async () => {
     await store(ids(0, 3));
     await embed(1);
-    const follower = new IndexFollower();
+    const follower = new IndexFollower(undefined, { maxBytes: 2 ** 20 });
     follow(follower);
     await embed(3);
     expect(getCached(follow(follower))).toEqual([3]);

@@ -1,5 +1,5 @@
 import { CorruptDatabaseError, IN_TIER, type ValidityTimes, validityTimes } from '@memoryd/core';
-import { type IndexedModel, IndexFullError, type MemoryState, RecallIndex } from '@memoryd/search';
+import { type IndexedModel, IndexFullError, type MemoryState, RecallIndex, type StatesCache } from '@memoryd/search';
 import { type Connection, modelInUse, sql } from '../connection.ts';
 import { SQLITE } from '../dialect.ts';
 import { readEntries, verifyEntry } from '../recall-entry.ts';
@@ -40,6 +40,7 @@ interface ChangeRange {
  */
 export class IndexFollower {
   readonly #maxBytes: number | undefined;
+  readonly #states: StatesCache | undefined;
   #index: RecallIndex | undefined;
   /** Change number at the most recent index build, successful or not. */
   #builtAt = 0;
@@ -51,9 +52,10 @@ export class IndexFollower {
   /** `loadStates` has processed the memories from this ordinal on. */
   #statesLoadedFrom = Number.MAX_SAFE_INTEGER;
 
-  /** @param maxBytes see `RecallIndex` */
-  constructor(maxBytes?: number) {
+  /** See the constructor of `RecallIndex`. */
+  constructor(maxBytes?: number, states?: StatesCache) {
     this.#maxBytes = maxBytes;
+    this.#states = states;
   }
 
   /** Returns the index, updated to the snapshot of the connection. Must be called in a transaction. */
@@ -142,7 +144,7 @@ export class IndexFollower {
     this.#index = undefined;
     this.#full = undefined;
     this.#builtAt = lastChange;
-    const index = new RecallIndex(model, this.#maxBytes);
+    const index = new RecallIndex(model, this.#maxBytes, this.#states);
     try {
       fill(index, connection);
     } catch (error) {
