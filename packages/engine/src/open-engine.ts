@@ -187,7 +187,7 @@ async function openParts(options: OptionsWithClock): Promise<OpenParts> {
     notices,
   } = await openStorage({
     ...options,
-    tokenStatesCacheBytes: options.tokenStatesCacheBytes ?? ENGINE_DEFAULTS.tokenStatesCacheBytes,
+    tokenStatesCacheBytes: getStatesCacheBytes(options),
     quota: toQuotas(options),
   }).catch(async (error) => {
     await early?.abandon();
@@ -272,8 +272,13 @@ function assertSettings(options: EngineOptions): void {
   const streams = { maxEventStreams, maxEventStreamsPerNamespace };
   const ofNamespace = { namespaceMaxMemories: namespace.memories, namespaceMaxBytes: namespace.bytes };
   const ofUser = { userMaxMemories: user.memories, userMaxBytes: user.bytes };
-  const { tokenStatesCacheBytes = ENGINE_DEFAULTS.tokenStatesCacheBytes } = options;
-  const settings = { ...options, ...streams, ...ofNamespace, ...ofUser, tokenStatesCacheBytes };
+  const settings = {
+    ...options,
+    ...streams,
+    ...ofNamespace,
+    ...ofUser,
+    tokenStatesCacheBytes: getStatesCacheBytes(options),
+  };
   for (const name of Object.keys(ENGINE_RANGES) as (keyof typeof ENGINE_RANGES)[]) {
     const [min, max] = ENGINE_RANGES[name];
     const isInRange = Number.isInteger(settings[name]) && settings[name] >= min && settings[name] <= max;
@@ -309,6 +314,12 @@ function getStreamLimits({
   maxEventStreamsPerNamespace = ENGINE_DEFAULTS.maxEventStreamsPerNamespace,
 }: EngineSettings): EventLimits {
   return { maxStreams: maxEventStreams, maxStreamsPerNamespace: maxEventStreamsPerNamespace };
+}
+
+function getStatesCacheBytes({
+  tokenStatesCacheBytes = ENGINE_DEFAULTS.tokenStatesCacheBytes,
+}: EngineSettings): number {
+  return tokenStatesCacheBytes;
 }
 
 function getTimezone({ timezone = ENGINE_DEFAULTS.timezone }: EngineSettings): string {

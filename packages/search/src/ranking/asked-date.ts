@@ -38,11 +38,12 @@ export async function readQueryIntent(query: string, asked: QueryContext): Promi
     looksBack: PAST.test(query),
     asksAdvice: ADVICE.test(query),
     asksForNow: asksForNow(query),
-    asksAboutUser: asksAboutUser(query),
+    // The expression takes a time that grows with the square of the length.
+    asksAboutUser: asksAboutUser(query.slice(0, MAX_SEARCHED_CHARS)),
   };
 }
 
-/** Maximum part of a query that is searched for dates, in UTF-16 units. */
+/** Maximum part of a query that is searched for dates and for a question about the user, in UTF-16 units. */
 const MAX_SEARCHED_CHARS = 512;
 
 /** A time that a query names, in wall-clock time of the query's zone. `until` is exclusive. */

@@ -1,4 +1,5 @@
 import { MARKS, NO_SPEAKER } from '../text/traits.ts';
+import { type CosineScale, toUsualCosine } from './cosine-scale.ts';
 import { NO_ROW, NO_SESSION, type Signals } from './signals.ts';
 import { WEIGHTS } from './weights.ts';
 
@@ -73,6 +74,11 @@ function isTurn({ previous, next, speakers }: Signals, row: number): boolean {
  */
 export function getMeaning(cosine: number): number {
   return Number.isNaN(cosine) ? WEIGHTS.unknownCosine : Math.min(1, Math.max(0, cosine));
+}
+
+/** Returns the nearness of a row to the query by vector, from 0 to 1; see `getMeaning`. */
+export function getRowMeaning({ cosines }: Signals, row: number, scale: CosineScale | undefined): number {
+  return getMeaning(toUsualCosine(cosines[row] as number, scale));
 }
 
 /** Returns how much nearer than usual the tokens of a memory are to those of the query; 0 if unknown (NaN). */

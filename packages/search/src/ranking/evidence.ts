@@ -324,6 +324,11 @@ export function hasMark({ marks }: Signals, row: number, any: number): boolean {
   return ((marks[row] as number) & any) !== 0;
 }
 
+/** Returns true for a row that is no question and states something. */
+export function isStatement(signals: Signals, row: number): boolean {
+  return !hasMark(signals, row, MARKS.question | MARKS.noStatement);
+}
+
 function getLength(length: number): number {
   const { above, max } = WEIGHTS.length;
   return length < above ? 0 : Math.log((Math.min(length, max) + 1) / above);

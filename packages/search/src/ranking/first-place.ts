@@ -1,16 +1,16 @@
 import { MARKS } from '../text/traits.ts';
-import { getConversationRows, getMeaning } from './conversation.ts';
-import { toUsualCosine } from './cosine-scale.ts';
-import { getIndistinct, hasMark } from './evidence.ts';
+import { getConversationRows, getRowMeaning } from './conversation.ts';
+import { getIndistinct, hasMark, isStatement } from './evidence.ts';
 import type { Ranking } from './ranking.ts';
 import { copyScore, getDistilledRows, type ScoreOrder } from './scores.ts';
 import { containsWord, hasNamesOfOther, type Signals } from './signals.ts';
 import { WEIGHTS } from './weights.ts';
 
 /**
- * Moves some of the next rows to the first places, with the score of the first row, if they are statements that fit better:
- * - The query asks about the user, and the first row is about a person of the user, but the others are about the user. For notes only: in a
- *   conversation, "I" may be anybody.
+ * Moves some of the next rows to the first places, with the score of the first row, if they are statements that fit
+ * better:
+ * - The query asks about the user, and the first row is about a person of the user, but the others are about the user.
+ *   For notes only: in a conversation, "I" may be anybody.
  * - The first row contains a single everyday word of the query. The others do not contain the word, but are nearer to the
  *   query by vector and tokens together, and not much farther by either.
  *
@@ -37,23 +37,22 @@ export function placeStatementsFirst(order: ScoreOrder, rows: number[], signals:
   return better.length;
 }
 
-function isStatement(signals: Signals, row: number): boolean {
-  return !hasMark(signals, row, MARKS.question | MARKS.noStatement);
-}
-
 type RowTest = (row: number) => boolean;
 
-/** Returns a test for rows about the user; undefined unless the query asks for it and the first row is about a person of the user. */
+/**
+ * Returns a test for rows about the user; undefined unless the query asks about the user and the first row is about a
+ * person of the user.
+ */
 function getAboutUserTest(signals: Signals, ranking: Ranking, first: number): RowTest | undefined {
   const { asksAboutUser, asksAdvice } = ranking.intent ?? {};
   if (!asksAboutUser || asksAdvice || !hasMark(signals, first, MARKS.aboutPerson)) return undefined;
   const isInConversation = getConversationRows(signals, getDistilledRows(signals));
   if (isInConversation[first]) return undefined;
-  const minMeaning = getRowMeaning(signals, ranking, first) - WEIGHTS.firstPlace.maxLossOfUser;
+  const minMeaning = getRowMeaning(signals, first, ranking.scale) - WEIGHTS.firstPlace.maxLossOfUser;
   return (row) =>
     hasMark(signals, row, MARKS.aboutUser) &&
     !isInConversation[row] &&
-    getRowMeaning(signals, ranking, row) >= minMeaning &&
+    getRowMeaning(signals, row, ranking.scale) >= minMeaning &&
     hasNamesOfOther(signals, row, first);
 }
 
@@ -65,17 +64,13 @@ function getNearerTest(signals: Signals, ranking: Ranking, first: number): RowTe
   const word = getOnlyWord(signals, first);
   if (word === undefined) return undefined;
   const { minGain, maxLoss } = WEIGHTS.firstPlace;
-  const [meaning, tokens] = [getRowMeaning(signals, ranking, first), signals.nearnesses[first] as number];
+  const [meaning, tokens] = [getRowMeaning(signals, first, ranking.scale), signals.nearnesses[first] as number];
   return (row) => {
-    const gainOfMeaning = getRowMeaning(signals, ranking, row) - meaning;
+    const gainOfMeaning = getRowMeaning(signals, row, ranking.scale) - meaning;
     const gainOfTokens = (signals.nearnesses[row] as number) - tokens;
     if (containsWord(signals, row, word) || Math.min(gainOfMeaning, gainOfTokens) < -maxLoss) return false;
     return gainOfMeaning + gainOfTokens >= minGain;
   };
-}
-
-function getRowMeaning({ cosines }: Signals, { scale }: Ranking, row: number): number {
-  return getMeaning(toUsualCosine(cosines[row] as number, scale));
 }
 
 /** Returns the only distinguishing word of the query that a row contains; undefined if there are several or it is a name. */

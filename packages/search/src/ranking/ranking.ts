@@ -148,7 +148,7 @@ export interface Ranked {
   score: number;
   /**
    * Evidence of the memory itself or, if `isInherited`, of the memory whose score this memory has: a memory that it
-   * supersedes, is superseded by, or was distilled from.
+   * supersedes, is superseded by, was distilled from, or whose place it took.
    */
   evidence: Evidence;
   isInherited: boolean;

@@ -111,7 +111,7 @@ export interface ScoreOrder {
   above: Uint32Array;
   /**
    * For each row, the row whose score it has: the row itself, or a row of a memory that its memory supersedes, is
-   * superseded by, or was distilled from.
+   * superseded by, was distilled from, or whose place it took.
    */
   scoreRows: Int32Array;
 }

@@ -1,8 +1,7 @@
 import { MARKS } from '../text/traits.ts';
 import { getWordShares } from './bm25.ts';
-import { getConversationRows, getMeaning } from './conversation.ts';
-import { toUsualCosine } from './cosine-scale.ts';
-import { getIndistinct, hasMark } from './evidence.ts';
+import { getConversationRows, getRowMeaning } from './conversation.ts';
+import { getIndistinct, hasMark, isStatement } from './evidence.ts';
 import type { Ranking } from './ranking.ts';
 import { copyScore, getDistilledRows, type ScoreOrder } from './scores.ts';
 import { hasNamesOfOther, NO_SESSION, type Signals } from './signals.ts';
@@ -64,7 +63,7 @@ function isHolding({ begins, ends, now }: Signals, row: number): boolean {
  */
 function isComparable(signals: Signals, { first, second }: Pair): boolean {
   const { pool, sessions } = signals;
-  if (first >= pool || second >= pool || hasMark(signals, second, MARKS.question | MARKS.noStatement)) return false;
+  if (first >= pool || second >= pool || !isStatement(signals, second)) return false;
   if (sessions[first] !== NO_SESSION && sessions[first] === sessions[second]) return false;
   if (!hasNamesOfOther(signals, second, first)) return false;
   const distilled = getDistilledRows(signals);
@@ -75,10 +74,9 @@ function isComparable(signals: Signals, { first, second }: Pair): boolean {
 
 /** Returns from 0 to 1.5 how far two notes speak of the same thing: see `placeByTime`. */
 function getSameness(signals: Signals, pair: Pair, { scale }: Ranking): number {
-  const [one, other] = [pair.first, pair.second].map((row) =>
-    getMeaning(toUsualCosine(signals.cosines[row] as number, scale)),
-  );
-  return Math.min(one as number, other as number) + WEIGHTS.timeOrder.words * getCommonShare(signals, pair);
+  const one = getRowMeaning(signals, pair.first, scale);
+  const other = getRowMeaning(signals, pair.second, scale);
+  return Math.min(one, other) + WEIGHTS.timeOrder.words * getCommonShare(signals, pair);
 }
 
 /** Returns the share of the query's words that both rows contain, by themselves or by a synonym, from 0 to 1. */
