@@ -52,8 +52,8 @@ export const health: Route = (app, { engine, getApi, telemetry }) => {
     };
     app.get(path, { schema, config }, async (request, reply) => {
       const { stats, ...state } = await readState(request);
+      report(state.problem, state.isUnanswered);
       const reason = state.problem ?? (stats ? undefined : 'the counts have not been read yet; retry in a second');
-      report(reason, state.isUnanswered);
       if (reason !== undefined) reply.code(503);
       return {
         ...toStatus(reason),
@@ -95,7 +95,8 @@ function pickCounts({ db_size_mb, working_count, episodic_count, semantic_count,
 
 /**
  * Returns a function that reports each change between healthy and unhealthy, and each change of the reason. While the
- * database does not answer, the reason changes every second, and is reported once.
+ * database does not answer, the reason changes every second, and is reported once. Counts of one caller that have not
+ * been read yet are no reason: the response to that caller says so, but the service is healthy.
  */
 function createHealthReporter(telemetry: Telemetry): (reason: string | undefined, isUnanswered: boolean) => void {
   let last: string | undefined;
