@@ -21,10 +21,7 @@ const MAX_RERANKED = 30;
 /** Maximum length of a query and of a text, in UTF-16 units. */
 const MAX_CHARS = 1000;
 
-/** Maximum time that a recall waits for the reranker, including the wait for a slot. */
-const DEADLINE_MS = 300;
-
-const QUEUE_LIMITS = { maxRunning: 8, maxWaiting: 64, timeoutMs: DEADLINE_MS };
+const QUEUE_LIMITS = { maxRunning: 8, maxWaiting: 64 };
 const TOO_MANY = 'too many recalls wait for the reranker';
 
 /** Consecutive failures after which the reranker is not called for a while. */
@@ -51,6 +48,8 @@ interface RerankingParts {
   storage: Storage;
   clock: Clock;
   telemetry: Telemetry;
+  /** Maximum time that a recall waits for the reranker, including the wait for a slot. */
+  timeoutMs: number;
 }
 
 /**
@@ -63,7 +62,7 @@ interface RerankingParts {
 export class Reranking {
   readonly #reranker: Reranker;
   readonly #parts: RerankingParts;
-  readonly #queue = new FairQueue(QUEUE_LIMITS, { full: TOO_MANY, timeout: TOO_MANY });
+  readonly #queue: FairQueue;
   #failure: { error: unknown; at: number; count: number } | undefined;
   /** Whether a score outside 0 to 1 has shown that the scores are logits. */
   #givesLogits = false;
@@ -71,6 +70,8 @@ export class Reranking {
   constructor(reranker: Reranker, parts: RerankingParts) {
     this.#reranker = reranker;
     this.#parts = parts;
+    const limits = { ...QUEUE_LIMITS, timeoutMs: parts.timeoutMs };
+    this.#queue = new FairQueue(limits, { full: TOO_MANY, timeout: TOO_MANY });
   }
 
   get health(): RerankerHealth {
@@ -166,7 +167,7 @@ export class Reranking {
     inputs: readonly Input[][],
     { namespace, text }: RankedSearchRequest,
   ): Promise<number[] | undefined> {
-    const signal = AbortSignal.timeout(DEADLINE_MS);
+    const signal = AbortSignal.timeout(this.#parts.timeoutMs);
     const isBusy = this.#queue.running >= QUEUE_LIMITS.maxRunning;
     let release: (() => void) | undefined;
     try {

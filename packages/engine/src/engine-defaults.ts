@@ -8,6 +8,7 @@ export const ENGINE_DEFAULTS = {
   embedder: 'minilm',
   embeddingUrl: 'https://api.openai.com/v1',
   rerankForm: 'tei',
+  rerankTimeoutMs: 300,
   tokenStatesCacheBytes: 128 * 2 ** 20,
   consolidationIntervalSeconds: 3600,
   workingAgeSeconds: 3600,
@@ -29,6 +30,7 @@ export const ENGINE_DEFAULTS = {
 export const ENGINE_RANGES = {
   // The cache is the memory of a WebAssembly module, whose addresses have 32 bits.
   tokenStatesCacheBytes: [0, 3 * 2 ** 30],
+  rerankTimeoutMs: [1, 30_000],
   consolidationIntervalSeconds: [0, 1_209_600],
   workingAgeSeconds: [0, 315_360_000],
   archiveDays: [0, 3650],
@@ -113,6 +115,7 @@ export const ENGINE_SETTING_NAMES = Object.keys({
   rerankModel: true,
   rerankApiKey: true,
   rerankForm: true,
+  rerankTimeoutMs: true,
   redact: true,
   consolidationIntervalSeconds: true,
   workingAgeSeconds: true,

@@ -75,6 +75,8 @@ export interface EngineSettings {
   rerankApiKey?: string;
   /** Form of the requests to the reranker; see `RERANK_FORMS`. `tei` if absent. */
   rerankForm?: 'tei' | 'cohere';
+  /** Milliseconds for which a recall waits for the reranker before it returns results without it. 300 if absent. */
+  rerankTimeoutMs?: number;
   /**
    * `on`: API keys, tokens, passwords and payment card numbers are removed from queries, and from texts of clients
    * before a text is stored, embedded or logged. `off` if absent.

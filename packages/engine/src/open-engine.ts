@@ -197,7 +197,8 @@ async function openParts(options: OptionsWithClock): Promise<OpenParts> {
   const storage = withHealth(health, opened);
   const opening = early && options.keepModel ? requireModelInUse(early.open, storage, clock) : early?.open;
   const embedding = opening && new EmbeddingQueue(opening, storage, telemetry);
-  const reranking = reranker && new Reranking(reranker, { storage, clock, telemetry });
+  const reranking =
+    reranker && new Reranking(reranker, { storage, clock, telemetry, timeoutMs: getRerankTimeout(options) });
   const events = new EventLog(clock, ids, { notices, ...getStreamLimits(options) });
   const keyRing = new KeyRing(keys, clock, { notices });
   async function begin(): Promise<Seal> {
@@ -278,6 +279,7 @@ function assertSettings(options: EngineOptions): void {
     ...ofNamespace,
     ...ofUser,
     tokenStatesCacheBytes: getStatesCacheBytes(options),
+    rerankTimeoutMs: getRerankTimeout(options),
   };
   for (const name of Object.keys(ENGINE_RANGES) as (keyof typeof ENGINE_RANGES)[]) {
     const [min, max] = ENGINE_RANGES[name];
@@ -320,6 +322,10 @@ function getStatesCacheBytes({
   tokenStatesCacheBytes = ENGINE_DEFAULTS.tokenStatesCacheBytes,
 }: EngineSettings): number {
   return tokenStatesCacheBytes;
+}
+
+function getRerankTimeout({ rerankTimeoutMs = ENGINE_DEFAULTS.rerankTimeoutMs }: EngineSettings): number {
+  return rerankTimeoutMs;
 }
 
 function getTimezone({ timezone = ENGINE_DEFAULTS.timezone }: EngineSettings): string {

@@ -28,6 +28,8 @@ async function open(options: Partial<EngineSettings> = {}): Promise<Engine> {
     embedder: 'none',
     consolidationIntervalSeconds: 0,
     rerankUrl: server.url,
+    // For a busy machine.
+    rerankTimeoutMs: 30_000,
     clock: { now: () => now },
     telemetry: { report: (event) => void events.push(event) },
     ...options,
@@ -51,15 +53,12 @@ async function storeNotes(engine: Engine, count: number): Promise<string[]> {
 const recall = (engine: Engine, request: Partial<RecallRequest> = {}) =>
   engine.namespace('default').recall({ query: QUERY, ...request });
 
-/** Recalls until the reranker has responded before its deadline, since a busy machine may need several attempts. */
+/** Returns a response to which the reranker has contributed. */
 async function recallReranked(engine: Engine, request: Partial<RecallRequest> = {}): Promise<RecallResponse> {
-  for (let i = 0; i < 20; i += 1) {
-    server.requests.length = 0;
-    const response = await recall(engine, request);
-    if (response.reranked) return response;
-    now += PAUSE_MS;
-  }
-  return expect.fail(engine.reranker().problem);
+  server.requests.length = 0;
+  const response = await recall(engine, request);
+  expect(response.reranked, engine.reranker().problem).toBe(true);
+  return response;
 }
 
 const getIds = ({ results }: RecallResponse) => results.map(({ id }) => id);
@@ -175,15 +174,17 @@ describe('a recall without a response of the reranker', () => {
   });
 
   it.each([
-    ['is slow', 'hang', 'the reranker does not respond in time'],
-    ['is broken', { change: () => 'oops' }, 'the reranker returned something other than JSON'],
-    ['is away', 'disconnect', 'the reranker cannot be reached'],
-    ['fails', { status: 503 }, 'the reranker fails (503)'],
-  ] as const)('returns the results of the ranking alone if the reranker %s', async (_, fault, problem) => {
-    const engine = await open();
-    await storeNotes(engine, 12);
+    ['is slow', 'hang', 'the reranker does not respond in time', { rerankTimeoutMs: 100 }],
+    ['is broken', { change: () => 'oops' }, 'the reranker returned something other than JSON', {}],
+    ['is away', 'disconnect', 'the reranker cannot be reached', {}],
+    ['fails', { status: 503 }, 'the reranker fails (503)', {}],
+  ] as const)('returns the results of the ranking alone if the reranker %s', async (_, fault, problem, settings) => {
     server.score = preferOldest;
-    const better = getIds(await recallReranked(engine));
+    const ready = await open();
+    await storeNotes(ready, 12);
+    const better = (await recallReranked(ready)).results.map(({ content }) => content);
+    const engine = await open(settings);
+    await storeNotes(engine, 12);
     server.fault = fault;
     const { reranked, ...failed } = await recall(engine, { explain: true });
     expect(reranked).toBe(false);
@@ -193,7 +194,7 @@ describe('a recall without a response of the reranker', () => {
     const contents = (response: Pick<RecallResponse, 'results'>) =>
       response.results.map(({ content, score, explanation }) => ({ content, score, explanation }));
     expect(contents(failed)).toEqual(contents(await recall(plain, { explain: true })));
-    expect(getIds(failed as RecallResponse)).not.toEqual(better);
+    expect(failed.results.map(({ content }) => content)).not.toEqual(better);
   });
 
   it('returns without a call of the reranker for 30 seconds after three failures, and then tries again', async () => {

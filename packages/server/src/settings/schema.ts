@@ -15,7 +15,7 @@ import envPaths from 'env-paths';
 
 interface WholeNumber {
   /** The unit in error messages. */
-  unit?: 'seconds' | 'days' | 'bytes' | 'megabytes' | undefined;
+  unit?: 'milliseconds' | 'seconds' | 'days' | 'bytes' | 'megabytes' | undefined;
   minimum: number;
   maximum: number;
   default: number;
@@ -276,7 +276,7 @@ export const SettingsSchema = Type.Object(
         'x-default-text': 'none',
         description:
           'Whole address of the endpoint of a reranker, whose scores become part of the ranking. It receives queries and ' +
-          'texts of memories. If it fails or takes more than 300 ms, results are those without a reranker.',
+          'texts of memories. If it fails or is late, results are those without a reranker.',
         'x-must': 'be an http or https address such as http://127.0.0.1:8080/rerank, without a user name or password',
       }),
       (text) => text === '' || isPlainHttpUrl(text),
@@ -296,6 +296,11 @@ export const SettingsSchema = Type.Object(
       description: 'Name of the reranker at its server, if the server has several; requires `--rerank-url`.',
       'x-must': 'be the name of a model, of at most 256 characters, without spaces at either end',
     }),
+    rerankTimeoutMs: engineNumber(
+      'rerankTimeoutMs',
+      'Milliseconds for which a recall waits for the reranker before it returns results without it.',
+      'milliseconds',
+    ),
     rerankApiKey: Type.Optional(
       Type.String({
         pattern: '^[!-~]*$',
