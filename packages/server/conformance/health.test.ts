@@ -40,6 +40,7 @@ it.each([{ tables: 'memory' }, ...(ON_FILE ? [] : [{ tables: 'memory, api_key, p
     await client.store({ content: 'stored before the lock' });
     const headers = await addKey(client, 'default');
     const kitchen = await addKey(client, 'kitchen', headers);
+    const cellar = await addKey(client, 'cellar', headers);
     const known = { working_count: 1, last_sleep_at: null };
     await untilHealth(client, ({ body }) => body.working_count === 1);
     // The counts of another namespace are known once they have been read.
@@ -53,6 +54,10 @@ it.each([{ tables: 'memory' }, ...(ON_FILE ? [] : [{ tables: 'memory, api_key, p
     // All of these responses arrive while the lock is held.
     for (const path of ['/health', '/readyz']) {
       expect(await getHealth(client, path)).toMatchObject({ status: 200, body: { status: 'healthy', ...known } });
+    }
+    if (tables === 'memory' && !ON_FILE) {
+      const unread = await getHealth(client, '/health', cellar);
+      expect([unread.status, unread.body.reason]).toEqual([503, expect.stringContaining('have not been read yet')]);
     }
     const unhealthy = await untilHealth(client, ({ status }) => status === 503);
     expect(unhealthy).toMatchObject({ status: 'unhealthy', reason: expect.stringMatching(UNANSWERED), ...known });
