@@ -28,8 +28,10 @@ export function hasBrowser(): boolean {
 /** A browser page and the problems seen in it. */
 export interface Visit {
   page: Page;
-  /** Console errors and warnings, exceptions, and requests to other hosts. */
-  problems: string[];
+  /** Console errors and warnings, exceptions, and requests to other hosts, except those that `allow` was called for. */
+  readonly problems: string[];
+  /** Allows the problems that match, before and after the call: the browser may log a response late. */
+  allow(pattern: RegExp): void;
   close(): Promise<void>;
 }
 
@@ -96,7 +98,15 @@ export function useStage({ apiKey, isEmpty = false, ...options }: StageOptions =
       const page = await context.newPage();
       const problems = getProblems(page, `http://127.0.0.1:${started(server).port}/`);
       await page.goto(`http://127.0.0.1:${started(server).port}${path}`);
-      return { page, problems, close: () => context.close() };
+      const allowed: RegExp[] = [];
+      return {
+        page,
+        get problems() {
+          return problems.filter((problem) => !allowed.some((pattern) => pattern.test(problem)));
+        },
+        allow: (pattern) => void allowed.push(pattern),
+        close: () => context.close(),
+      };
     },
   };
 }

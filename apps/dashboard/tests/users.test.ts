@@ -232,6 +232,8 @@ describe.runIf(hasBrowser())('dashboard of a service with users', () => {
   });
 
   it('previews distilled texts when all users are shown, but not when one user is chosen', async () => {
+    // Both plans are made with the same vectors.
+    await stage.untilEmbedded();
     const { plan } = await stage.memory.consolidate({ dry_run: true });
     const distilled = plan?.distil.memories[0]?.content ?? 'nothing is distilled';
     const openPlan = async (query: string) => {
