@@ -19,7 +19,7 @@ const following = (async () => {
 })();
 const { id } = await memory.store({ content: 'Ein Wendehals 🐦', tags: ['bird'] });
 await memory.update(id, { importance: 1 }, { ifVersions: [1] });
-const talk = session(memory, 'a/talk?', { userId: null });
+const talk = session(memory, 'a/talk?', { userId: null, timeoutMs: 30_000 });
 talk.add([{ role: 'user', content: 'Guten Morgen' }]);
 await talk.flush();
 const { items } = await talk.context('Wendehals', { tokens: 100 });

@@ -72,9 +72,12 @@ export async function sendMalformed(port: number, bytes: Buffer): Promise<{ stat
   }
 }
 
-/** Returns everything that is received until the connection closes, or `undefined` if it does not close. */
+/**
+ * Returns everything that is received until the connection closes, or `undefined` if it does not close. Rejects if no
+ * service listens.
+ */
 function readResponse(port: number, bytes: Buffer): Promise<string | undefined> {
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     let text = '';
     let isLate = false;
     const socket = connect(port, '127.0.0.1', () => socket.end(bytes));
@@ -85,7 +88,9 @@ function readResponse(port: number, bytes: Buffer): Promise<string | undefined> 
       isLate = true;
       socket.destroy();
     });
-    socket.on('error', () => undefined);
+    socket.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ECONNREFUSED') reject(error);
+    });
     socket.on('close', () => resolve(isLate ? undefined : text));
   });
 }
