@@ -1,7 +1,10 @@
+import { availableParallelism } from 'node:os';
 import type { EngineSettings } from './engine.ts';
 
 export { isPostgresAddress } from '@memoryd/core/database-address';
 export { cannotOpen, getDatabaseName } from './database-name.ts';
+
+const CORES = availableParallelism();
 
 /** Default settings of an engine, for the server, `openEngine` and `openMemory`. */
 export const ENGINE_DEFAULTS = {
@@ -10,6 +13,10 @@ export const ENGINE_DEFAULTS = {
   rerankForm: 'tei',
   rerankTimeoutMs: 300,
   tokenStatesCacheBytes: 128 * 2 ** 20,
+  // A recall takes about as long in the model as in the search, and half as long in the main thread. So more threads than
+  // these would wait for the main thread.
+  searchThreads: CORES < 4 ? 1 : CORES < 8 ? 2 : 3,
+  modelThreads: CORES < 4 ? 1 : 2,
   consolidationIntervalSeconds: 3600,
   workingAgeSeconds: 3600,
   archiveDays: 30,
@@ -30,6 +37,8 @@ export const ENGINE_DEFAULTS = {
 export const ENGINE_RANGES = {
   // The cache is the memory of a WebAssembly module, whose addresses have 32 bits.
   tokenStatesCacheBytes: [0, 3 * 2 ** 30],
+  searchThreads: [1, 16],
+  modelThreads: [1, 8],
   rerankTimeoutMs: [1, 30_000],
   consolidationIntervalSeconds: [0, 1_209_600],
   workingAgeSeconds: [0, 315_360_000],
@@ -108,6 +117,8 @@ export const ENGINE_SETTING_NAMES = Object.keys({
   keepModel: true,
   tokenStates: true,
   tokenStatesCacheBytes: true,
+  searchThreads: true,
+  modelThreads: true,
   llmUrl: true,
   llmModel: true,
   llmApiKey: true,

@@ -56,6 +56,16 @@ export interface EngineSettings {
    */
   tokenStatesCacheBytes?: number;
   /**
+   * Maximum threads that search a database file, each with an index of its own in memory; a further one starts when a
+   * search has to wait. If absent, 1 below four cores, 2 below eight, otherwise 3.
+   */
+  searchThreads?: number;
+  /**
+   * Maximum threads of the bundled model, each with the model in memory; a further one starts when a query has to wait.
+   * If absent, 1 below four cores, otherwise 2.
+   */
+  modelThreads?: number;
+  /**
    * Base URL of the language model that distils memories, without `/chat/completions`. If `llmUrl` and `llmModel` are
    * absent or empty, a distilled memory quotes sentences of its sources.
    */

@@ -188,6 +188,7 @@ async function openParts(options: OptionsWithClock): Promise<OpenParts> {
   } = await openStorage({
     ...options,
     tokenStatesCacheBytes: getStatesCacheBytes(options),
+    searchThreads: getThreads(options).searchThreads,
     quota: toQuotas(options),
   }).catch(async (error) => {
     await early?.abandon();
@@ -279,6 +280,7 @@ function assertSettings(options: EngineOptions): void {
     ...ofNamespace,
     ...ofUser,
     tokenStatesCacheBytes: getStatesCacheBytes(options),
+    ...getThreads(options),
     rerankTimeoutMs: getRerankTimeout(options),
   };
   for (const name of Object.keys(ENGINE_RANGES) as (keyof typeof ENGINE_RANGES)[]) {
@@ -324,6 +326,13 @@ function getStatesCacheBytes({
   return tokenStatesCacheBytes;
 }
 
+function getThreads({
+  searchThreads = ENGINE_DEFAULTS.searchThreads,
+  modelThreads = ENGINE_DEFAULTS.modelThreads,
+}: EngineSettings) {
+  return { searchThreads, modelThreads };
+}
+
 function getRerankTimeout({ rerankTimeoutMs = ENGINE_DEFAULTS.rerankTimeoutMs }: EngineSettings): number {
   return rerankTimeoutMs;
 }
@@ -362,6 +371,7 @@ async function assertNotMigrating(storage: Storage): Promise<void> {
  */
 function createEmbedder({
   embedder,
+  modelThreads: maxThreads = ENGINE_DEFAULTS.modelThreads,
   embeddingUrl: url,
   embeddingApiKey: apiKey,
   tokenStates,
@@ -376,7 +386,10 @@ function createEmbedder({
     case 'none':
       return undefined;
     case 'minilm':
-      return async () => (tokenStates === 'off' ? withoutStates(await openMiniLm()) : openMiniLm());
+      return async () => {
+        const minilm = await openMiniLm({ maxThreads });
+        return tokenStates === 'off' ? withoutStates(minilm) : minilm;
+      };
     case 'openai':
       return async (signal) => {
         const { openOpenAiCompatible } = await import('./embedding/openai-compatible.ts');

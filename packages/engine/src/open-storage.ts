@@ -37,6 +37,8 @@ type StorageOptions = DatabaseOptions & {
   recalls?: boolean;
   /** See `EngineSettings`. Ignored for PostgreSQL. */
   tokenStatesCacheBytes?: number;
+  /** See `EngineSettings`. Ignored for PostgreSQL. */
+  searchThreads?: number;
   telemetry?: Telemetry;
 };
 
@@ -62,7 +64,7 @@ export async function hasDatabase({ dbPath, databaseUrl }: DatabaseOptions, tele
 
 /** Opens a SQLite or PostgreSQL database. Rejects with UNAVAILABLE if the database cannot be used. */
 export async function openStorage(options: StorageOptions): Promise<OpenDatabase> {
-  const { workingMax, quota, recalls, tokenStatesCacheBytes, telemetry } = options;
+  const { workingMax, quota, recalls, tokenStatesCacheBytes, searchThreads, telemetry } = options;
   if (options.databaseUrl === undefined) {
     return openSqlite({
       path: options.dbPath,
@@ -70,6 +72,7 @@ export async function openStorage(options: StorageOptions): Promise<OpenDatabase
       ...(quota && { quota }),
       ...(recalls !== undefined && { recalls }),
       ...(tokenStatesCacheBytes !== undefined && { tokenStatesCacheBytes }),
+      ...(searchThreads !== undefined && { searchThreads }),
       ...(telemetry && { telemetry }),
     });
   }

@@ -9,7 +9,8 @@ import { EntryBuilder } from './entry-builder.ts';
 import type { Attempt } from './failure.ts';
 import { assertRoom, diskSpace, prepareFile, sizeOnDisk } from './file.ts';
 import { GroupCommit } from './group-commit.ts';
-import { indexTask, purgeTask, shrinkTask } from './maintenance-tasks.ts';
+import { purgeTask, shrinkTask } from './maintenance-tasks.ts';
+import { SearchThreads } from './search-threads.ts';
 import { type SearchThreadData, startThread, type Thread } from './storage-thread.ts';
 import type { PurgePart, PurgeStep, ShrinkStep } from './write-thread.ts';
 
@@ -22,8 +23,10 @@ interface SqliteOptions {
   quota?: NamespaceLimits['quota'];
   /** Whether to build the recall index at start and update it after writes. Defaults to true. */
   recalls?: boolean;
-  /** Limit of cached token states, in bytes. If omitted, they are read from the file. */
+  /** Limit of the token states that each search thread caches, in bytes. If omitted, they are read from the file. */
   tokenStatesCacheBytes?: number;
+  /** Maximum threads for recall searches. Defaults to 1. */
+  searchThreads?: number;
   telemetry?: Telemetry;
 }
 
@@ -31,8 +34,8 @@ interface SqliteOptions {
 const MAX_QUEUED_CALLS = 2000;
 
 /**
- * Opens a storage in one SQLite file, with one thread for writes, one for recall searches, one for reads of a few rows
- * and one for reads that may take long. Scans and syncs of one thread do not block other threads or the caller.
+ * Opens a storage in one SQLite file, with one thread for writes, one or more for recall searches, one for reads of a
+ * few rows and one for reads that may take long. Scans and syncs of one thread do not block other threads or the caller.
  * Throws UNAVAILABLE if the file is unusable.
  */
 export async function openSqlite(options: SqliteOptions): Promise<OpenDatabase> {
@@ -42,13 +45,9 @@ export async function openSqlite(options: SqliteOptions): Promise<OpenDatabase> 
   const writer = startThread('write-thread', { path }, MAX_QUEUED_CALLS);
   const reader = startThread('read-thread', { path }, MAX_QUEUED_CALLS);
   const lister = startThread('read-thread', { path }, MAX_QUEUED_CALLS, 'at first call');
-  const { tokenStatesCacheBytes: statesBytes } = options;
+  const { tokenStatesCacheBytes: statesBytes, recalls = true, searchThreads = 1 } = options;
   const states = statesBytes === undefined ? undefined : createStatesCache(statesBytes);
-  const searcher = startThread<SearchThreadData>(
-    'search-thread',
-    { path, ...(states && { states }) },
-    MAX_QUEUED_CALLS,
-  );
+  const searcher = new SearchThreads(createSearchThreadStart(path, states), recalls ? searchThreads : 1);
   const threads: Threads = { writer, reader, lister, searcher };
   try {
     // A restore that was killed may have left a second name of the file.
@@ -58,15 +57,27 @@ export async function openSqlite(options: SqliteOptions): Promise<OpenDatabase> 
     await Promise.all(Object.values(threads).map((thread) => thread.stop()));
     throw error;
   }
-  const index = indexTask(searcher);
-  if (options.recalls !== false) void index.request();
+  if (recalls) searcher.followWrites();
   const writes = new GroupCommit(async (calls) => {
     const attempts = await writer.call<Attempt<unknown>[]>('commit', calls);
-    if (options.recalls !== false) void index.request();
+    if (recalls) searcher.followWrites();
     return attempts;
   });
   const limits = { workingMax: options.workingMax, quota: options.quota ?? NO_QUOTAS };
-  return sqliteStorage({ path, limits, threads, writes, index, states, telemetry: options.telemetry });
+  return sqliteStorage({ path, limits, threads, writes, states, telemetry: options.telemetry });
+}
+
+/**
+ * Returns a function that starts a search thread. The first thread tells the fill of its cache. The caches of the others
+ * hold the same states.
+ */
+function createSearchThreadStart(path: string, states: Required<StatesCache> | undefined): () => Thread {
+  let cache: StatesCache | undefined = states;
+  return () => {
+    const data = { path, ...(cache && { states: cache }) };
+    cache &&= { maxBytes: cache.maxBytes };
+    return startThread<SearchThreadData>('search-thread', data, MAX_QUEUED_CALLS);
+  };
 }
 
 /** Creates a cache whose fill can be read at any time, even while the search thread builds the index. */
@@ -91,7 +102,7 @@ export interface Threads {
   reader: Thread;
   /** Runs the reads that `LONG_READS` names, file checks, and the analysis of queued stores. */
   lister: Thread;
-  searcher: Thread;
+  searcher: SearchThreads;
 }
 
 type ReadKeys = OpenDatabase['keys']['read'];
@@ -102,16 +113,14 @@ interface StorageParts {
   limits: NamespaceLimits;
   threads: Threads;
   writes: GroupCommit;
-  /** See `indexTask`. */
-  index: BackgroundTask;
-  /** The cache of token states in the search thread; undefined without a cache. */
+  /** The cache of token states in the first search thread; undefined without a cache. */
   states?: Required<StatesCache> | undefined;
   telemetry: Telemetry | undefined;
 }
 
 /** Creates a storage that uses the threads of a file. Closing the storage stops the threads. */
 export function sqliteStorage(parts: StorageParts): OpenDatabase {
-  const { path, limits, threads, writes, index, states, telemetry } = parts;
+  const { path, limits, threads, writes, states, telemetry } = parts;
   const { writer, reader, lister, searcher } = threads;
   const shrink = shrinkTask((begun) => writer.call<ShrinkStep>('shrink', begun));
   const rawFile = shareRawFile(path);
@@ -185,13 +194,13 @@ export function sqliteStorage(parts: StorageParts): OpenDatabase {
       backup: (signal) => copies.backup(signal),
       exportRecords: (namespace, of, signal) => copies.exportRecords(namespace, of, signal),
       async integrity() {
-        const checks = [lister.call<string[]>('checkFile'), searcher.call<string[]>('checkIndex')];
-        return (await Promise.all(checks)).flat();
+        const checks = [lister.call<string[]>('checkFile'), searcher.callEach<string[]>('checkIndex')];
+        return (await Promise.all(checks)).flat(2);
       },
       async close() {
         await copies.close();
         await writes.idle();
-        for (const task of [purge, shrink, index]) await task.stop();
+        for (const task of [purge, shrink]) await task.stop();
         // The writer closes last, because closing the last connection removes the log.
         const failures: unknown[] = [];
         for (const thread of [searcher, reader, lister, writer]) {

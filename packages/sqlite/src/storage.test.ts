@@ -7,8 +7,8 @@ import { newMemory } from '@memoryd/suites';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Attempt } from './failure.ts';
 import { GroupCommit } from './group-commit.ts';
-import { indexTask } from './maintenance-tasks.ts';
 import { sqliteStorage, type Threads } from './open.ts';
+import { SearchThreads } from './search-threads.ts';
 import { startThread, type Thread } from './storage-thread.ts';
 
 /** Maximum queued calls per thread. */
@@ -25,21 +25,23 @@ afterEach(() => rm(folder, { recursive: true }));
 
 const start = (name: string, maxQueue = MAX_QUEUE) => startThread(name, { path }, maxQueue);
 
-async function open(own: Partial<Threads>): Promise<{ storage: Storage; threads: Threads }> {
+async function open(
+  own: Partial<Record<keyof Threads, Thread>>,
+  searcher?: SearchThreads,
+): Promise<{ storage: Storage; threads: Threads }> {
   const threads = {
     writer: own.writer ?? start('write-thread'),
     reader: own.reader ?? start('read-thread'),
     lister: own.lister ?? start('read-thread'),
-    searcher: own.searcher ?? start('search-thread'),
+    searcher: searcher ?? new SearchThreads(() => own.searcher ?? start('search-thread'), 1),
   };
-  const { writer, searcher } = threads;
+  const { writer } = threads;
   await writer.call('open');
   const { storage } = sqliteStorage({
     path,
     limits: { workingMax: 1000, quota: NO_QUOTAS },
     threads,
     writes: new GroupCommit((calls) => writer.call<Attempt<unknown>[]>('commit', calls)),
-    index: indexTask(searcher),
     telemetry: undefined,
   });
   return { storage, threads };
@@ -144,6 +146,39 @@ describe.each(['reader', 'searcher'] as const)('while the %s is busy', (name) =>
     }
     expect(waiting - before).toBe(1);
     endWork();
+    await storage.close();
+  });
+});
+
+describe('two search threads', () => {
+  it('both see every acknowledged write, and have the index of the file', async () => {
+    const answered: number[] = [];
+    const searcher = new SearchThreads(() => {
+      const thread = start('search-thread', 100);
+      const place = answered.push(0) - 1;
+      return {
+        ...thread,
+        async call<T>(name: string, argument?: unknown) {
+          const result = await thread.call<T>(name, argument);
+          if (name === 'search') answered[place] = (answered[place] as number) + 1;
+          return result;
+        },
+      };
+    }, 2);
+    const { storage } = await open({}, searcher);
+    searcher.followWrites();
+    const search = async () => {
+      const request = { namespace: 'default', text: 'red heron', filter: {}, now: 2, poolSize: 500, tailSize: 0 };
+      return (await storage.search(request)).candidateCount;
+    };
+    let stored = 0;
+    for (; stored < 300 && !answered.every((count) => count >= 20); stored++) {
+      await storage.store(newMemory({ id: `heron-${stored}`, content: `red heron ${stored}` }));
+      const found = await Promise.all(Array.from({ length: 4 }, search));
+      expect(found).toEqual(Array(4).fill(stored + 1));
+    }
+    expect(answered.map((count) => count >= 20)).toEqual([true, true]);
+    expect(await storage.integrity()).toEqual([]);
     await storage.close();
   });
 });

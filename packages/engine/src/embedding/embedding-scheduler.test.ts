@@ -55,6 +55,30 @@ describe('EmbeddingScheduler', () => {
     expect(steps).toEqual([['first'], ['second', 'third', 'last']]);
   });
 
+  it('embeds as many queries at once as the model can, and tells the model when a query has to wait', async () => {
+    const ends: (() => void)[] = [];
+    let waited = 0;
+    const queries = { capacity: 2, grow: () => void waited++ };
+    const waiting = new EmbeddingScheduler(
+      async (windows) => {
+        steps.push([...windows]);
+        await new Promise<void>((resolve) => ends.push(resolve));
+        return windows.map(({ length }) => ({ vector: Float32Array.of(1), length, tokens: 1 }));
+      },
+      1,
+      queries,
+    );
+    const calls = ['first', 'second', 'third'].map((query) => waiting.embed([query], 'query'));
+    await nextTick();
+    expect([steps, waited]).toEqual([[['first'], ['second']], 1]);
+    ends[1]?.();
+    await calls[1];
+    await nextTick();
+    expect(steps).toEqual([['first'], ['second'], ['third']]);
+    for (const end of ends) end();
+    await Promise.all(calls);
+  });
+
   it('limits the number of texts and characters per step', async () => {
     await scheduler.embed(Array(40).fill('short'), 'memory');
     expect(steps.map(({ length }) => length)).toEqual([16, 16, 8]);

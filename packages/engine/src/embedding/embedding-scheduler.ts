@@ -2,7 +2,8 @@ import { MemoryError } from '@memoryd/contract/errors';
 import { EMBEDDING_LIMITS, type Embedder, type Embedding, type EmbedPurpose } from '@memoryd/core/models';
 import { type EmbeddedPart, getWindow, STATE_SIZE, WINDOW_LENGTH } from '@memoryd/minilm/parts';
 import type { Lane } from './lanes.ts';
-import type { EmbedParts, Thread } from './thread.ts';
+import type { ModelThreads } from './model-threads.ts';
+import type { EmbedParts } from './thread.ts';
 
 /**
  * Maximum total characters of the texts that are embedded in one step; a single text may be longer. All texts of a step
@@ -42,11 +43,16 @@ interface Text {
   from: number;
 }
 
-/** The queued calls of one lane and the running step. */
+/** The queued calls of one lane and the running steps: one, or of queries as many as the model can run at once. */
 interface LaneQueue {
   calls: Call[];
-  step: Promise<void> | undefined;
+  steps: Set<Promise<void>>;
 }
+
+/** How many queries a model can run at once. `grow` is called when a query has to wait. */
+type QueryCapacity = Pick<ModelThreads, 'capacity' | 'grow'>;
+
+const ONE_QUERY: QueryCapacity = { capacity: 1, grow: () => {} };
 
 /**
  * A fair scheduler for a model, with a queue for each of the `LANES`. The model runs queries first, so that a query waits
@@ -57,6 +63,7 @@ interface LaneQueue {
 export class EmbeddingScheduler {
   readonly #embedParts: EmbedParts;
   readonly #textsTogether: number;
+  readonly #queries: QueryCapacity;
   readonly #limit = new CallLimit();
   readonly #queues: Record<Lane, LaneQueue> = { query: createQueue(), short: createQueue(), long: createQueue() };
   /** Number of steps of short texts that began during the running step of a long text. */
@@ -64,8 +71,9 @@ export class EmbeddingScheduler {
   #closed = false;
 
   /** @param textsTogether maximum texts of a step */
-  constructor(embedParts: EmbedParts, textsTogether: number) {
+  constructor(embedParts: EmbedParts, textsTogether: number, queries: QueryCapacity = ONE_QUERY) {
     this.#embedParts = embedParts;
+    this.#queries = queries;
     this.#textsTogether = textsTogether;
   }
 
@@ -89,7 +97,7 @@ export class EmbeddingScheduler {
     this.#closed = true;
     const queues = Object.values(this.#queues);
     for (const { calls } of queues) for (const call of [...calls]) this.#fail(call, closedError());
-    await Promise.all(queues.map(({ step }) => step));
+    await Promise.all(queues.flatMap(({ steps }) => [...steps]));
   }
 
   #enqueue(texts: readonly string[], purpose: EmbedPurpose, maxParts: number): Promise<Embedding[]> {
@@ -103,16 +111,22 @@ export class EmbeddingScheduler {
 
   #runNextStep(lane: Lane): void {
     const queue = this.#queues[lane];
-    if (queue.step || queue.calls.length === 0) return;
-    if (lane === 'short' && this.#queues.long.step && this.#stepsBesideLong++ >= MAX_STEPS_BESIDE_LONG) return;
-    queue.step = this.#runStep(takeStep(queue.calls, this.#textsTogether)).then(() => {
-      queue.step = undefined;
+    if (queue.calls.length === 0) return;
+    if (queue.steps.size >= (lane === 'query' ? this.#queries.capacity : 1)) {
+      if (lane === 'query') this.#queries.grow();
+      return;
+    }
+    const isBesideLong = lane === 'short' && this.#queues.long.steps.size > 0;
+    if (isBesideLong && this.#stepsBesideLong++ >= MAX_STEPS_BESIDE_LONG) return;
+    const step = this.#runStep(takeStep(queue.calls, this.#textsTogether)).then(() => {
+      queue.steps.delete(step);
       if (lane === 'long') {
         this.#stepsBesideLong = 0;
         this.#runNextStep('short');
       }
       this.#runNextStep(lane);
     });
+    queue.steps.add(step);
   }
 
   async #runStep(texts: readonly Text[]): Promise<void> {
@@ -171,7 +185,7 @@ function getLane(texts: readonly string[], purpose: EmbedPurpose): Lane {
 }
 
 function createQueue(): LaneQueue {
-  return { calls: [], step: undefined };
+  return { calls: [], steps: new Set() };
 }
 
 function createCall(
@@ -289,9 +303,10 @@ type ThreadModel = Pick<Embedder, 'modelId' | 'dimensions' | 'onlyEnglish' | 'ha
   textsTogether: number;
 };
 
-/** Returns an embedder for the model of a thread. Closing the embedder stops the thread. */
-export function createThreadEmbedder(thread: Thread, model: ThreadModel): Embedder {
-  const scheduler = new EmbeddingScheduler(thread.embedParts, model.textsTogether);
+/** Returns an embedder for the model of threads. Closing the embedder stops the threads. */
+export function createThreadEmbedder(threads: ModelThreads, model: ThreadModel): Embedder {
+  const embedParts: EmbedParts = (windows, lane) => threads.embedParts(windows, lane);
+  const scheduler = new EmbeddingScheduler(embedParts, model.textsTogether, threads);
   return {
     modelId: model.modelId,
     dimensions: model.dimensions,
@@ -304,7 +319,7 @@ export function createThreadEmbedder(thread: Thread, model: ThreadModel): Embedd
     },
     async close() {
       await scheduler.close();
-      await thread.stop();
+      await threads.stop();
     },
   };
 }

@@ -11,7 +11,7 @@ import { PART_TOKENS } from '@memoryd/minilm';
 import { BUILT_FOLDER, MODEL_FILES } from '@memoryd/minilm/files';
 import { propertyRuns } from '@memoryd/search/testing';
 import { embedderContract, embedVectors } from '@memoryd/suites';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { CALL_LIMITS } from './embedding-scheduler.ts';
 import { openMiniLm, withoutStates } from './minilm.ts';
 
@@ -156,6 +156,16 @@ describe('bundled MiniLM', () => {
 });
 
 describe('openMiniLm', () => {
+  it('returns the same vectors from two threads as from one', async () => {
+    const [one, two] = await Promise.all([openMiniLm(), openMiniLm({ maxThreads: 2 })]);
+    onTestFinished(async () => void (await Promise.all([one.close(), two.close()])));
+    const queries = Array.from({ length: 24 }, (_, i) => `where is the red heron number ${i}`);
+    const expected = await Promise.all(queries.map((query) => one.embed([query], 'query')));
+    for (let round = 0; round < 4; round++) {
+      expect(await Promise.all(queries.map((query) => two.embed([query], 'query')))).toEqual(expected);
+    }
+  });
+
   let folder: string;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'minilm-'));
@@ -163,13 +173,13 @@ describe('openMiniLm', () => {
   afterAll(() => rm(folder, { recursive: true }));
 
   it('throws an error with the folder if the model was not built', async () => {
-    await expect(openMiniLm(folder)).rejects.toThrow(`the embedding model in ${folder} cannot be loaded: ENOENT`);
+    await expect(openMiniLm({ folder })).rejects.toThrow(`the embedding model in ${folder} cannot be loaded: ENOENT`);
   });
 
   it('throws an error with the folder if a graph is corrupted', async () => {
     for (const name of Object.values(MODEL_FILES).flat()) await copyFile(join(BUILT_FOLDER, name), join(folder, name));
     await writeFile(join(folder, MODEL_FILES.graphs[1]), 'no graph');
-    await expect(openMiniLm(folder)).rejects.toThrow(`the embedding model in ${folder} cannot be loaded: `);
+    await expect(openMiniLm({ folder })).rejects.toThrow(`the embedding model in ${folder} cannot be loaded: `);
   });
 });
 

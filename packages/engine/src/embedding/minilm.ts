@@ -3,25 +3,33 @@ import { join } from 'node:path';
 import type { Embedder } from '@memoryd/core/models';
 import { BUILT_FOLDER, MODEL_FILES, type ModelManifest } from '@memoryd/minilm/files';
 import { createThreadEmbedder } from './embedding-scheduler.ts';
+import { ModelThreads } from './model-threads.ts';
 import { startThread, type Thread } from './thread.ts';
 
 /** Maximum texts per step: as many texts of eight tokens, including their markers, as fill one run of the model. */
 const TEXTS_TOGETHER = 16;
 
+interface MiniLmOptions {
+  /** Maximum threads, of which each has the model in memory. Defaults to 1. */
+  maxThreads?: number | undefined;
+  /** Folder with the model's files. Defaults to the folder in the package @memoryd/minilm. */
+  folder?: string;
+}
+
 /**
- * Opens the bundled all-MiniLM-L6-v2 on its own thread: 384 dimensions, English only. A memory of more than 254 tokens
+ * Opens the bundled all-MiniLM-L6-v2 on its own threads: 384 dimensions, English only. A memory of more than 254 tokens
  * gets one vector for each part; a query gets the mean of its first eight parts.
  *
  * Calls reject with UNAVAILABLE if too many calls wait or the embedder is closed, with RangeError for more texts than
  * `maxBatchSize`, and with other errors if the model fails.
  *
- * @param folder folder with the model's files; by default the folder in the package @memoryd/minilm
  * @throws Error if the files cannot be loaded or no native library exists for this platform
  */
-export async function openMiniLm(folder: string = BUILT_FOLDER): Promise<Embedder> {
+export async function openMiniLm({ maxThreads = 1, folder = BUILT_FOLDER }: MiniLmOptions = {}): Promise<Embedder> {
   try {
     const manifest: ModelManifest = JSON.parse(await readFile(join(folder, MODEL_FILES.manifest), 'utf8'));
-    return createThreadEmbedder(await startLoadedThread(folder), {
+    const start = () => startLoadedThread(folder);
+    return createThreadEmbedder(new ModelThreads(await start(), { start, maxThreads }), {
       ...manifest,
       onlyEnglish: true,
       hasUsualCosines: true,

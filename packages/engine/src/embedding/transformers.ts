@@ -7,6 +7,7 @@ import { type Embedder, EmbedderUnavailable } from '@memoryd/core/models';
 import { createThreadEmbedder } from './embedding-scheduler.ts';
 import { getEncodingMark } from './encoding.ts';
 import { type ConfiguredEncoding, readEncoding } from './model-folder.ts';
+import { ModelThreads } from './model-threads.ts';
 import { startThread, type Thread } from './thread.ts';
 
 const PACKAGE = '@huggingface/transformers';
@@ -51,7 +52,7 @@ export async function openTransformers(
       throw error;
     });
     const modelId = `transformers:${name}:${dimensions}${getEncodingMark(encoding)}`;
-    return createThreadEmbedder(thread, { modelId, dimensions, textsTogether: 1 });
+    return createThreadEmbedder(new ModelThreads(thread), { modelId, dimensions, textsTogether: 1 });
   } catch (cause) {
     // A RangeError means that the model supports too few tokens for its prefix.
     const message = cause instanceof RangeError ? cause.message : 'the model cannot be loaded';

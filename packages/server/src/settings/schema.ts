@@ -36,6 +36,12 @@ function engineNumber(key: keyof typeof ENGINE_RANGES, description: string, unit
   return wholeNumber({ unit, minimum, maximum, default: ENGINE_DEFAULTS[key], description });
 }
 
+/** Returns the schema of a number of threads, whose default depends on the machine. */
+function engineThreads(key: 'searchThreads' | 'modelThreads', description: string, defaultText: string) {
+  const [minimum, maximum] = ENGINE_RANGES[key];
+  return wholeNumber({ minimum, maximum, default: ENGINE_DEFAULTS[key], description, 'x-default-text': defaultText });
+}
+
 /** Returns the schema of the maximum size of a tier. */
 function tierMax(tier: 'episodic' | 'semantic') {
   return engineNumber(
@@ -212,6 +218,17 @@ export const SettingsSchema = Type.Object(
       'Limit of the token states of a database file that are in memory. Other states are read from the file by each recall ' +
         'that needs them. `memoryd doctor --url` tells whether all fit.',
       'bytes',
+    ),
+    searchThreads: engineThreads(
+      'searchThreads',
+      'Maximum threads that search a database file. A further one starts when a search has to wait, and takes about ' +
+        '50 MB, and for each memory 400 bytes and its cached token states.',
+      '1 below four cores, 2 below eight, otherwise 3',
+    ),
+    modelThreads: engineThreads(
+      'modelThreads',
+      'Maximum threads of the bundled model. A further one starts when a query has to wait, and takes about 60 MB.',
+      '1 below four cores, otherwise 2',
     ),
     embeddingUrl: Type.Refine(
       Type.String({
