@@ -300,22 +300,25 @@ function countCounted(postings: usize, length: u32): u32 {
   return counted;
 }
 
-/** Returns the number of rows in scope with COUNTED 1 that contain a word. */
-export function countInScope(word: u32): u32 {
+/**
+ * Returns the number of rows in scope with COUNTED 1 that contain a word, or `limit` if there are more. Stops at the
+ * limit, since an everyday word has as many postings as there are rows.
+ */
+export function countInScope(word: u32, limit: u32): u32 {
   resolveLookups();
   const merged = getMerged(word);
-  if (merged !== 0) return countAllowed(merged, getCount(word));
+  if (merged !== 0) return countAllowed(merged, getCount(word), limit);
   if (getTerm(word) === NONE) return 0;
   let counted: u32 = 0;
-  for (let chunk = getFirstChunk(getTerm(word)); chunk !== 0; chunk = getNextChunk(chunk)) {
-    counted += countAllowed(getChunkPostings(chunk), getChunkLength(chunk));
+  for (let chunk = getFirstChunk(getTerm(word)); chunk !== 0 && counted < limit; chunk = getNextChunk(chunk)) {
+    counted += countAllowed(getChunkPostings(chunk), getChunkLength(chunk), limit - counted);
   }
   return counted;
 }
 
-function countAllowed(postings: usize, length: u32): u32 {
+function countAllowed(postings: usize, length: u32, limit: u32): u32 {
   let counted: u32 = 0;
-  for (let i: u32 = 0; i < length; i++) {
+  for (let i: u32 = 0; i < length && counted < limit; i++) {
     const row = getRow(load<u32>(postings + (i << 2)));
     if (isAllowed(row)) counted += get<u8>(row, COUNTED);
   }

@@ -123,11 +123,11 @@ export class IndexQuery {
   }
 
   /**
-   * Returns the number of memories in scope that contain each word, semantic memories excluded. The number of words is
-   * unlimited.
+   * Returns the number of memories in scope that contain each word, semantic memories excluded, or `limit` if there are
+   * more. The number of words is unlimited.
    */
-  countInScope(words: readonly (readonly Digest[])[]): number[] {
-    return this.#countInBatches(words, (batch) => batch.countInScope());
+  countInScope(words: readonly (readonly Digest[])[], limit: number): number[] {
+    return this.#countInBatches(words, (batch) => batch.countInScope(limit));
   }
 
   #countInBatches(words: readonly (readonly Digest[])[], count: (batch: IndexQueryWords) => number[]): number[] {
@@ -192,10 +192,10 @@ export class IndexQueryWords {
     return this.#input.setWords(this);
   }
 
-  /** Returns the number of memories in scope that contain each word, semantic memories excluded. */
-  countInScope(): number[] {
+  /** See `IndexQuery.countInScope`. */
+  countInScope(limit: number): number[] {
     this.#input.setWords(this);
-    return this.terms.map((_, word) => this.#input.kernel.countInScope(word));
+    return this.terms.map((_, word) => this.#input.kernel.countInScope(word, limit));
   }
 
   /**

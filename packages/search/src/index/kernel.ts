@@ -61,7 +61,7 @@ export interface Kernel {
   sampleTexts(limit: number, into: number): number;
   clearWords(): void;
   addQueryWord(alternatives: number, count: number): number;
-  countInScope(word: number): number;
+  countInScope(word: number, limit: number): number;
   matchWord(word: number, share: number): void;
   matchCreated(from: number, until: number, match: number): void;
   takeBestMatches(limit: number, maxPerText: number, into: number): number;

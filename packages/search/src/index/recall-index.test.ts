@@ -474,7 +474,9 @@ describe('recall index for one user among many', () => {
     index.setState(5, { ...state, tier: 'semantic' });
     const question = index.beginQuery({ ...wholeNamespace, users: [USER] });
     expect(question.countMemories()).toBe(4);
-    expect(question.countInScope([[11], [11, 12], [13], [999]])).toEqual([3, 3, 1, 0]);
+    const words = [[11], [11, 12], [13], [999]];
+    expect(question.countInScope(words, 99)).toEqual([3, 3, 1, 0]);
+    expect(question.countInScope(words, 2)).toEqual([2, 2, 1, 0]);
     const sample = question.sampleTexts(10).map((row) => index.ordinal(row));
     expect(sample.sort()).toEqual([1, 3]);
     expect(question.sampleTexts(1)).toHaveLength(1);

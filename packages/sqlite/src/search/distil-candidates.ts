@@ -71,7 +71,7 @@ function createDistilSearch(
         findNearest: async (candidates) => candidates.flatMap(nearOne),
         async findRareHolders(words, examined, getMaxHolders) {
           const max = getMaxHolders(indexQuery.countMemories());
-          const counts = indexQuery.countInScope(words);
+          const counts = indexQuery.countInScope(words, max + 1);
           const terms = examined.map((ordinal) => ({ ordinal, terms: new Set(getTerms(getEntry(ordinal))) }));
           return words.map((forms, i) => {
             if ((counts[i] as number) > max) return undefined;
