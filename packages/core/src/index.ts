@@ -3,6 +3,7 @@
 export { BackgroundTask } from './concurrency/background-task.ts';
 export { BatchQueue } from './concurrency/batch-queue.ts';
 export { FairQueue } from './concurrency/fair-queue.ts';
+export { hasRoomForThread } from './concurrency/memory-room.ts';
 export { DISTIL_LIMITS } from './distil/bounds.ts';
 export { MAX_NOTICE_BYTES, type Notices } from './ports/coordination.ts';
 export type { ServerOptions } from './ports/database-server.ts';

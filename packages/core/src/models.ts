@@ -1,5 +1,6 @@
 /** The ports of models: what an embedder, a distiller or a redactor implements. Loads no schemas. */
 
+export { hasRoomForThread } from './concurrency/memory-room.ts';
 export {
   type Correction,
   type DecliningDistiller,

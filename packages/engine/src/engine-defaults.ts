@@ -13,9 +13,9 @@ export const ENGINE_DEFAULTS = {
   rerankForm: 'tei',
   rerankTimeoutMs: 300,
   tokenStatesCacheBytes: 128 * 2 ** 20,
-  // A recall takes about as long in the model as in the search, and half as long in the main thread. So more threads than
-  // these would wait for the main thread.
-  searchThreads: CORES < 4 ? 1 : CORES < 8 ? 2 : 3,
+  // A recall takes two to three times as long in the model as in the main thread, and a little less in the search. So
+  // more than two threads of each would soon wait for the main thread.
+  searchThreads: CORES < 4 ? 1 : 2,
   modelThreads: CORES < 4 ? 1 : 2,
   consolidationIntervalSeconds: 3600,
   workingAgeSeconds: 3600,

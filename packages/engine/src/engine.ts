@@ -51,18 +51,18 @@ export interface EngineSettings {
    */
   tokenStates?: 'on' | 'off';
   /**
-   * Limit of the token states of a database file that are in memory, in bytes; 128 MiB if absent. Others are read from
-   * the file by each recall that needs them.
+   * Limit of the token states of a database file that each search thread has in memory, in bytes; 128 MiB if absent.
+   * Others are read from the file by each recall that needs them.
    */
   tokenStatesCacheBytes?: number;
   /**
    * Maximum threads that search a database file, each with an index of its own in memory; a further one starts when a
-   * search has to wait. If absent, 1 below four cores, 2 below eight, otherwise 3.
+   * search has to wait. If absent, 1 below four cores, otherwise 2. Ignored for PostgreSQL.
    */
   searchThreads?: number;
   /**
    * Maximum threads of the bundled model, each with the model in memory; a further one starts when a query has to wait.
-   * If absent, 1 below four cores, otherwise 2.
+   * If absent, 1 below four cores, otherwise 2. Ignored for other embedders.
    */
   modelThreads?: number;
   /**

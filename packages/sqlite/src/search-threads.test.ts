@@ -117,4 +117,48 @@ describe('search threads', () => {
     void searcher.callEach('checkIndex');
     expect(threads.map(({ running }) => running.includes('checkIndex'))).toEqual([true, true]);
   });
+
+  it('take turns if none is busy, so that each follows the writes of other processes', async () => {
+    const { searcher, threads } = await open(2);
+    searcher.followWrites();
+    for (const i of [0, 1]) {
+      threads[i]?.endIndex();
+      await settle();
+      for (let calls = 0; calls < 2; calls++) void searcher.call('search');
+    }
+    for (const thread of threads) thread.endCalls();
+    await settle();
+    const turns: number[][] = [];
+    for (let calls = 0; calls < 3; calls++) {
+      void searcher.call('search');
+      turns.push(getRunning(threads));
+      for (const thread of threads) thread.endCalls();
+      await settle();
+    }
+    expect(turns[0]).not.toEqual(turns[1]);
+    expect(turns[2]).toEqual(turns[0]);
+  });
+
+  it('start no thread after they are closed, and none that the machine refuses', async () => {
+    const { searcher, threads } = await open(2);
+    searcher.followWrites();
+    threads[0]?.endIndex();
+    await settle();
+    await searcher.close();
+    for (let calls = 0; calls < 2; calls++) void searcher.call('search');
+    expect(threads).toHaveLength(1);
+
+    const only = createHeldThread();
+    let starts = 0;
+    const refused = new SearchThreads(() => {
+      if (starts++ > 0) throw new Error('too many threads');
+      return only;
+    }, 2);
+    refused.followWrites();
+    only.endIndex();
+    await settle();
+    for (let calls = 0; calls < 3; calls++) void refused.call('search');
+    expect([starts, only.running.length]).toEqual([2, 3]);
+    only.endCalls();
+  });
 });

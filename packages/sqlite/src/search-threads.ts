@@ -1,4 +1,4 @@
-import type { BackgroundTask } from '@memoryd/core';
+import { type BackgroundTask, hasRoomForThread } from '@memoryd/core';
 import { indexTask } from './maintenance-tasks.ts';
 import type { Thread } from './storage-thread.ts';
 
@@ -17,12 +17,14 @@ const SEARCHES: readonly string[] = ['search', 'searchAndRank'];
 
 /**
  * The search threads of a file, used like one thread. Each has a connection and an index of its own, which takes the
- * time and memory of the first. So a further thread starts only when a search has to wait for another, and gets calls
- * once its index is built. Each call sees all acknowledged writes, because a thread updates its index before a search.
+ * time and memory of the first. So a further thread starts only when a search has to wait for another and the machine
+ * has the memory, and gets calls once its index is built. Each call sees all acknowledged writes, because a thread
+ * updates its index before a search.
  */
 export class SearchThreads implements Thread {
   readonly #start: () => Thread;
-  readonly #maxThreads: number;
+  #maxThreads: number;
+  /** In the order of their last calls, the last one last. */
   readonly #members: Member[] = [];
 
   /**
@@ -42,15 +44,20 @@ export class SearchThreads implements Thread {
     for (const member of this.#members) this.#follow(member);
   }
 
-  /** See `Thread.call`. The thread with the fewest calls in progress runs the call. */
+  /**
+   * See `Thread.call`. Of the threads with the fewest calls in progress, the one that has waited longest runs the call,
+   * so that no index falls behind the writes of other processes.
+   */
   async call<T>(name: string, argument?: unknown): Promise<T> {
-    const member = this.#getLeastBusy();
+    const member = this.#takeLeastBusy();
     const isSearch = SEARCHES.includes(name);
     if (isSearch && member.searches > 0) this.#grow();
     member.calls++;
     member.searches += Number(isSearch);
     try {
-      return await member.thread.call<T>(name, argument);
+      const result = await member.thread.call<T>(name, argument);
+      member.isReady ||= isSearch;
+      return result;
     } finally {
       member.calls--;
       member.searches -= Number(isSearch);
@@ -59,13 +66,12 @@ export class SearchThreads implements Thread {
 
   /** Calls each thread that has an index. Returns the results. */
   callEach<T>(name: string): Promise<T[]> {
-    const [first, ...others] = this.#members as [Member, ...Member[]];
-    const called = [first, ...others.filter(({ isReady }) => isReady)];
-    return Promise.all(called.map(({ thread }) => thread.call<T>(name)));
+    return Promise.all(this.#getCallable().map(({ thread }) => thread.call<T>(name)));
   }
 
   /** See `Thread.close`. Closes all threads, even if one fails. */
   async close(): Promise<void> {
+    this.#maxThreads = 0;
     await this.#stopFollowing();
     const closed = await Promise.allSettled(this.#members.map(({ thread }) => thread.close()));
     const failed = closed.find((result) => result.status === 'rejected');
@@ -73,20 +79,34 @@ export class SearchThreads implements Thread {
   }
 
   async stop(): Promise<void> {
+    this.#maxThreads = 0;
     await Promise.all(this.#members.map(({ thread }) => thread.stop()));
     await this.#stopFollowing();
   }
 
-  #getLeastBusy(): Member {
-    const [first, ...others] = this.#members as [Member, ...Member[]];
-    const ready = others.filter(({ isReady }) => isReady);
-    return ready.reduce((least, member) => (member.calls < least.calls ? member : least), first);
+  #takeLeastBusy(): Member {
+    const callable = this.#getCallable();
+    const member = callable.reduce((least, other) => (other.calls < least.calls ? other : least));
+    this.#members.push(...this.#members.splice(this.#members.indexOf(member), 1));
+    return member;
   }
 
-  /** Starts a further thread, unless one is building its index or there are enough. */
+  /** Returns the threads with an index; the first thread while it builds its index, since calls wait for that. */
+  #getCallable(): Member[] {
+    const ready = this.#members.filter(({ isReady }) => isReady);
+    return ready.length > 0 ? ready : this.#members;
+  }
+
+  /** Starts a further thread, unless one is building its index, there are enough, or the memory does not suffice. */
   #grow(): void {
     if (this.#members.length >= this.#maxThreads || this.#members.some(({ isReady }) => !isReady)) return;
-    this.#follow(this.#add());
+    if (!hasRoomForThread()) return;
+    try {
+      this.#follow(this.#add());
+    } catch {
+      // The machine allows no further thread. The running threads search everything.
+      this.#maxThreads = this.#members.length;
+    }
   }
 
   #add(): Member {

@@ -13,7 +13,8 @@ import { propertyRuns } from '@memoryd/search/testing';
 import { embedderContract, embedVectors } from '@memoryd/suites';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { CALL_LIMITS } from './embedding-scheduler.ts';
-import { openMiniLm, withoutStates } from './minilm.ts';
+import { openMiniLm, startMiniLm, withoutStates } from './minilm.ts';
+import { ModelThreads } from './model-threads.ts';
 
 const WEATHER =
   'On this day the keeper of the lighthouse wrote down the wind, the sea and the sky as on any other day.';
@@ -157,13 +158,15 @@ describe('bundled MiniLM', () => {
 
 describe('openMiniLm', () => {
   it('returns the same vectors from two threads as from one', async () => {
-    const [one, two] = await Promise.all([openMiniLm(), openMiniLm({ maxThreads: 2 })]);
-    onTestFinished(async () => void (await Promise.all([one.close(), two.close()])));
-    const queries = Array.from({ length: 24 }, (_, i) => `where is the red heron number ${i}`);
-    const expected = await Promise.all(queries.map((query) => one.embed([query], 'query')));
-    for (let round = 0; round < 4; round++) {
-      expect(await Promise.all(queries.map((query) => two.embed([query], 'query')))).toEqual(expected);
-    }
+    const threads = new ModelThreads(await startMiniLm(), { start: () => startMiniLm(), maxThreads: 2 });
+    onTestFinished(() => threads.stop());
+    const queries = Array.from({ length: 24 }, (_, i) => [`where is the red heron number ${i}`]);
+    const embed = () => Promise.all(queries.map((windows) => threads.embedParts(windows, 'query')));
+    const expected = await embed();
+    threads.grow();
+    await expect.poll(() => threads.capacity, { timeout: 60_000 }).toBe(2);
+    // The calls alternate between the threads.
+    expect(await embed()).toEqual(expected);
   });
 
   let folder: string;

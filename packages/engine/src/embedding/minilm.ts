@@ -28,7 +28,7 @@ interface MiniLmOptions {
 export async function openMiniLm({ maxThreads = 1, folder = BUILT_FOLDER }: MiniLmOptions = {}): Promise<Embedder> {
   try {
     const manifest: ModelManifest = JSON.parse(await readFile(join(folder, MODEL_FILES.manifest), 'utf8'));
-    const start = () => startLoadedThread(folder);
+    const start = () => startMiniLm(folder);
     return createThreadEmbedder(new ModelThreads(await start(), { start, maxThreads }), {
       ...manifest,
       onlyEnglish: true,
@@ -54,7 +54,7 @@ export function withoutStates(embedder: Embedder): Embedder {
 }
 
 /** Starts a thread and verifies that its model can embed. */
-async function startLoadedThread(folder: string): Promise<Thread> {
+export async function startMiniLm(folder: string = BUILT_FOLDER): Promise<Thread> {
   const thread = startThread({ kind: 'minilm', source: folder });
   try {
     await thread.embedParts([''], 'short');

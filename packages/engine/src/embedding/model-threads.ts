@@ -1,3 +1,4 @@
+import { hasRoomForThread } from '@memoryd/core/models';
 import type { EmbeddedPart } from '@memoryd/minilm/parts';
 import type { Lane } from './lanes.ts';
 import type { Thread } from './thread.ts';
@@ -34,12 +35,15 @@ export class ModelThreads implements Thread {
     return this.#members.length;
   }
 
-  /** Starts a further thread, unless one is starting or there are enough. Called when a query has to wait. */
+  /**
+   * Starts a further thread, unless one is starting, there are enough, or the memory does not suffice. Called when a
+   * query has to wait.
+   */
   grow(): void {
-    if (!this.#start || this.#starting || this.#members.length >= this.#maxThreads) return;
+    if (!this.#start || this.#starting || this.#members.length >= this.#maxThreads || !hasRoomForThread()) return;
     this.#starting = this.#start()
       .then((thread) => this.#add(thread))
-      // The machine has too little memory. The threads that run can embed everything.
+      // The machine allows no further thread. The running threads embed everything.
       .catch(() => {
         this.#maxThreads = this.#members.length;
       })

@@ -215,15 +215,15 @@ export const SettingsSchema = Type.Object(
     }),
     tokenStatesCacheBytes: engineNumber(
       'tokenStatesCacheBytes',
-      'Limit of the token states of a database file that are in memory. Other states are read from the file by each recall ' +
-        'that needs them. `memoryd doctor --url` tells whether all fit.',
+      'Limit of the token states of a database file that each search thread has in memory. Other states are read from the ' +
+        'file by each recall that needs them. `memoryd doctor --url` tells whether all fit.',
       'bytes',
     ),
     searchThreads: engineThreads(
       'searchThreads',
       'Maximum threads that search a database file. A further one starts when a search has to wait, and takes about ' +
         '50 MB, and for each memory 400 bytes and its cached token states.',
-      '1 below four cores, 2 below eight, otherwise 3',
+      '1 below four cores, otherwise 2',
     ),
     modelThreads: engineThreads(
       'modelThreads',

@@ -43,7 +43,8 @@ export const health: Route = (app, { engine, getApi, telemetry }) => {
       description:
         'Responds within 200 ms, from a state that is refreshed every second. Returns status 503 and `unhealthy`, with ' +
         'the reason, while the database is unreadable, not writable, corrupt, a standby or out of disk space, or has not ' +
-        'answered for 5 seconds. Without a valid API key, the counts are those of the namespace `default`.',
+        'answered for 5 seconds, and to a caller whose counts have not been read yet. Without a valid API key, the counts are ' +
+        'those of the namespace `default`.',
       tags: ['service'],
       response: {
         ...createResponseSchemas(HealthResponse),
@@ -96,7 +97,7 @@ function pickCounts({ db_size_mb, working_count, episodic_count, semantic_count,
 /**
  * Returns a function that reports each change between healthy and unhealthy, and each change of the reason. While the
  * database does not answer, the reason changes every second, and is reported once. Counts of one caller that have not
- * been read yet are no reason: the response to that caller says so, but the service is healthy.
+ * been read yet are no reason: only the response to that caller says so.
  */
 function createHealthReporter(telemetry: Telemetry): (reason: string | undefined, isUnanswered: boolean) => void {
   let last: string | undefined;
