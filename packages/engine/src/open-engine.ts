@@ -107,7 +107,10 @@ const processWarnings: Telemetry = {
   },
 };
 
-async function open(options: EngineOptions): Promise<Engine> {
+/** The options of an engine, with the defaults of those that were absent. */
+type FilledOptions = EngineOptions & Required<Pick<EngineSettings, keyof typeof ENGINE_DEFAULTS>>;
+
+async function open(options: FilledOptions): Promise<Engine> {
   const { clock = systemClock } = options;
   assertKnown(options);
   assertSettings(options);
@@ -172,7 +175,7 @@ interface OpenParts {
   seal: Seal;
 }
 
-type OptionsWithClock = EngineOptions & { clock: Clock };
+type OptionsWithClock = FilledOptions & { clock: Clock };
 
 async function openParts(options: OptionsWithClock): Promise<OpenParts> {
   const { telemetry, clock, ids = uuidV7 } = options;
@@ -185,12 +188,7 @@ async function openParts(options: OptionsWithClock): Promise<OpenParts> {
     lease,
     keys,
     notices,
-  } = await openStorage({
-    ...options,
-    tokenStatesCacheBytes: getStatesCacheBytes(options),
-    searchThreads: getThreads(options).searchThreads,
-    quota: toQuotas(options),
-  }).catch(async (error) => {
+  } = await openStorage({ ...options, quota: toQuotas(options) }).catch(async (error) => {
     await early?.abandon();
     throw error;
   });
@@ -199,7 +197,7 @@ async function openParts(options: OptionsWithClock): Promise<OpenParts> {
   const opening = early && options.keepModel ? requireModelInUse(early.open, storage, clock) : early?.open;
   const embedding = opening && new EmbeddingQueue(opening, storage, telemetry);
   const reranking =
-    reranker && new Reranking(reranker, { storage, clock, telemetry, timeoutMs: getRerankTimeout(options) });
+    reranker && new Reranking(reranker, { storage, clock, telemetry, timeoutMs: options.rerankTimeoutMs });
   const events = new EventLog(clock, ids, { notices, ...getStreamLimits(options) });
   const keyRing = new KeyRing(keys, clock, { notices });
   async function begin(): Promise<Seal> {
@@ -257,7 +255,7 @@ function createCore(
 }
 
 /** Throws TypeError for an unknown option. Otherwise, a misspelled option would silently have its default value. */
-function assertKnown(options: EngineOptions): void {
+function assertKnown(options: FilledOptions): void {
   const known: readonly string[] = [...ENGINE_SETTING_NAMES, ...DATABASE_OPTION_NAMES];
   const unknown = Object.keys(options).find((name) => !known.includes(name));
   if (unknown !== undefined) throw new TypeError(`unknown option ${unknown}; remove the option, or correct its name`);
@@ -267,25 +265,11 @@ function assertKnown(options: EngineOptions): void {
  * Throws TypeError with the name of the setting for an invalid value. The check is needed because callers may not use
  * types.
  */
-function assertSettings(options: EngineOptions): void {
-  const { redact = 'off', tokenStates = 'on', rerankForm = ENGINE_DEFAULTS.rerankForm } = options;
-  const { namespace, user } = toQuotas(options);
-  const { maxStreams: maxEventStreams, maxStreamsPerNamespace: maxEventStreamsPerNamespace } = getStreamLimits(options);
-  const streams = { maxEventStreams, maxEventStreamsPerNamespace };
-  const ofNamespace = { namespaceMaxMemories: namespace.memories, namespaceMaxBytes: namespace.bytes };
-  const ofUser = { userMaxMemories: user.memories, userMaxBytes: user.bytes };
-  const settings = {
-    ...options,
-    ...streams,
-    ...ofNamespace,
-    ...ofUser,
-    tokenStatesCacheBytes: getStatesCacheBytes(options),
-    ...getThreads(options),
-    rerankTimeoutMs: getRerankTimeout(options),
-  };
+function assertSettings(options: FilledOptions): void {
+  const { redact = 'off', tokenStates = 'on', rerankForm } = options;
   for (const name of Object.keys(ENGINE_RANGES) as (keyof typeof ENGINE_RANGES)[]) {
     const [min, max] = ENGINE_RANGES[name];
-    const isInRange = Number.isInteger(settings[name]) && settings[name] >= min && settings[name] <= max;
+    const isInRange = Number.isInteger(options[name]) && options[name] >= min && options[name] <= max;
     if (!isInRange) throw new TypeError(`${name} must be a whole number from ${min} to ${max}`);
   }
   if (!['on', 'off'].includes(redact)) throw new TypeError('redact must be on or off');
@@ -295,7 +279,7 @@ function assertSettings(options: EngineOptions): void {
   assertEmbeddingSettings(options);
 }
 
-function assertEmbeddingSettings(options: EngineOptions): void {
+function assertEmbeddingSettings(options: FilledOptions): void {
   for (const name of ['embeddingQueryPrefix', 'embeddingPassagePrefix'] as const) {
     const prefix: unknown = options[name] ?? '';
     if (typeof prefix === 'string' && prefix.length <= MAX_PREFIX_LENGTH) continue;
@@ -313,43 +297,18 @@ function assertEmbeddingSettings(options: EngineOptions): void {
     throw new TypeError(`${name} requires the embedder ${needs}, but embedder is ${options.embedder}`);
 }
 
-function getStreamLimits({
-  maxEventStreams = ENGINE_DEFAULTS.maxEventStreams,
-  maxEventStreamsPerNamespace = ENGINE_DEFAULTS.maxEventStreamsPerNamespace,
-}: EngineSettings): EventLimits {
+function getStreamLimits({ maxEventStreams, maxEventStreamsPerNamespace }: FilledOptions): EventLimits {
   return { maxStreams: maxEventStreams, maxStreamsPerNamespace: maxEventStreamsPerNamespace };
 }
 
-function getStatesCacheBytes({
-  tokenStatesCacheBytes = ENGINE_DEFAULTS.tokenStatesCacheBytes,
-}: EngineSettings): number {
-  return tokenStatesCacheBytes;
-}
-
-function getThreads({
-  searchThreads = ENGINE_DEFAULTS.searchThreads,
-  modelThreads = ENGINE_DEFAULTS.modelThreads,
-}: EngineSettings) {
-  return { searchThreads, modelThreads };
-}
-
-function getRerankTimeout({ rerankTimeoutMs = ENGINE_DEFAULTS.rerankTimeoutMs }: EngineSettings): number {
-  return rerankTimeoutMs;
-}
-
-function getTimezone({ timezone = ENGINE_DEFAULTS.timezone }: EngineSettings): string {
+function getTimezone({ timezone }: FilledOptions): string {
   const zone = findTimeZone(timezone);
   if (zone === undefined) throw new TypeError(`timezone must ${TIME_ZONE_MUST}`);
   return zone;
 }
 
 /** Returns the default quotas of namespaces and users. */
-function toQuotas({
-  namespaceMaxMemories = ENGINE_DEFAULTS.namespaceMaxMemories,
-  namespaceMaxBytes = ENGINE_DEFAULTS.namespaceMaxBytes,
-  userMaxMemories = ENGINE_DEFAULTS.userMaxMemories,
-  userMaxBytes = ENGINE_DEFAULTS.userMaxBytes,
-}: EngineSettings): Quotas {
+function toQuotas({ namespaceMaxMemories, namespaceMaxBytes, userMaxMemories, userMaxBytes }: FilledOptions): Quotas {
   return {
     namespace: { memories: namespaceMaxMemories, bytes: namespaceMaxBytes },
     user: { memories: userMaxMemories, bytes: userMaxBytes },
@@ -371,7 +330,7 @@ async function assertNotMigrating(storage: Storage): Promise<void> {
  */
 function createEmbedder({
   embedder,
-  modelThreads: maxThreads = ENGINE_DEFAULTS.modelThreads,
+  modelThreads: maxThreads,
   embeddingUrl: url,
   embeddingApiKey: apiKey,
   tokenStates,
@@ -380,7 +339,7 @@ function createEmbedder({
   embeddingPooling: pooling,
   embeddingQueryInputType: queryType = '',
   embeddingPassageInputType: memoryType = '',
-}: EngineSettings): OpenEmbedder | undefined {
+}: FilledOptions): OpenEmbedder | undefined {
   const [, kind, model = ''] = /^([^:]*):?(.*)$/s.exec(embedder) ?? [];
   switch (kind) {
     case 'none':
@@ -426,8 +385,8 @@ async function createReranker({
   rerankUrl: url,
   rerankModel: model,
   rerankApiKey: apiKey,
-  rerankForm = ENGINE_DEFAULTS.rerankForm,
-}: EngineSettings): Promise<Reranker | undefined> {
+  rerankForm,
+}: FilledOptions): Promise<Reranker | undefined> {
   if (!url && model) throw new TypeError('rerankModel requires rerankUrl');
   if (!url) return undefined;
   const { createHttpReranker } = await import('./reranking/http-reranker.ts');

@@ -47,7 +47,12 @@ export async function openSqlite(options: SqliteOptions): Promise<OpenDatabase> 
   const lister = startThread('read-thread', { path }, MAX_QUEUED_CALLS, 'at first call');
   const { tokenStatesCacheBytes: statesBytes, recalls = true, searchThreads = 1 } = options;
   const states = statesBytes === undefined ? undefined : createStatesCache(statesBytes);
-  const searcher = new SearchThreads(createSearchThreadStart(path, states), recalls ? searchThreads : 1);
+  // The first thread tells the fill of its cache. The caches of the others hold the same states.
+  const startSearchThread = (isFirst: boolean) => {
+    const cache = isFirst ? states : states && { maxBytes: states.maxBytes };
+    return startThread<SearchThreadData>('search-thread', { path, ...(cache && { states: cache }) }, MAX_QUEUED_CALLS);
+  };
+  const searcher = new SearchThreads(startSearchThread, recalls ? searchThreads : 1);
   const threads: Threads = { writer, reader, lister, searcher };
   try {
     // A restore that was killed may have left a second name of the file.
@@ -65,19 +70,6 @@ export async function openSqlite(options: SqliteOptions): Promise<OpenDatabase> 
   });
   const limits = { workingMax: options.workingMax, quota: options.quota ?? NO_QUOTAS };
   return sqliteStorage({ path, limits, threads, writes, states, telemetry: options.telemetry });
-}
-
-/**
- * Returns a function that starts a search thread. The first thread tells the fill of its cache. The caches of the others
- * hold the same states.
- */
-function createSearchThreadStart(path: string, states: Required<StatesCache> | undefined): () => Thread {
-  let cache: StatesCache | undefined = states;
-  return () => {
-    const data = { path, ...(cache && { states: cache }) };
-    cache &&= { maxBytes: cache.maxBytes };
-    return startThread<SearchThreadData>('search-thread', data, MAX_QUEUED_CALLS);
-  };
 }
 
 /** Creates a cache whose fill can be read at any time, even while the search thread builds the index. */

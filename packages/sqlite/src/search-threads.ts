@@ -22,7 +22,7 @@ const SEARCHES: readonly string[] = ['search', 'searchAndRank'];
  * updates its index before a search.
  */
 export class SearchThreads implements Thread {
-  readonly #start: () => Thread;
+  readonly #start: (isFirst: boolean) => Thread;
   #maxThreads: number;
   /** In the order of their last calls, the last one last. */
   readonly #members: Member[] = [];
@@ -33,7 +33,7 @@ export class SearchThreads implements Thread {
    * @param start starts a search thread
    * @param maxThreads from 1
    */
-  constructor(start: () => Thread, maxThreads: number) {
+  constructor(start: (isFirst: boolean) => Thread, maxThreads: number) {
     this.#start = start;
     this.#maxThreads = maxThreads;
     this.#add();
@@ -110,7 +110,7 @@ export class SearchThreads implements Thread {
   }
 
   #add(): Member {
-    const thread = this.#start();
+    const thread = this.#start(this.#members.length === 0);
     const member: Member = { thread, index: indexTask(thread), calls: 0, searches: 0, isReady: false };
     this.#members.push(member);
     return member;

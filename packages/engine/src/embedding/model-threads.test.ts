@@ -22,7 +22,7 @@ function createHeldThread() {
   return { thread, running, isStopped: () => isStopped, endCalls: () => ends.splice(0).forEach((end) => void end()) };
 }
 
-/** Opens two threads, of which the second loads its model when the test says so. */
+/** Opens two threads, of which the second loads its model until `endLoading` is called. */
 function open({ loads = true } = {}) {
   const [first, second] = [createHeldThread(), createHeldThread()];
   let starts = 0;

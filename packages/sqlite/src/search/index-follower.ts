@@ -22,7 +22,7 @@ interface StoredStates {
   states: Buffer;
 }
 
-/** A logged change, with the entry of the memory if it is in recall, and its token states if it has any. */
+/** A logged change, with the entry of the memory if it is in recall, and its token states if they are stored. */
 type ChangedRow = StateRow & { seq: number; entry: Buffer | null } & ({ states: null; model: null } | StoredStates);
 
 interface ChangeRange {

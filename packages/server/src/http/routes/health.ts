@@ -97,7 +97,7 @@ function pickCounts({ db_size_mb, working_count, episodic_count, semantic_count,
 /**
  * Returns a function that reports each change between healthy and unhealthy, and each change of the reason. While the
  * database does not answer, the reason changes every second, and is reported once. Counts of one caller that have not
- * been read yet are no reason: only the response to that caller says so.
+ * been read yet are no reason. Only the response to that caller names them.
  */
 function createHealthReporter(telemetry: Telemetry): (reason: string | undefined, isUnanswered: boolean) => void {
   let last: string | undefined;
