@@ -348,7 +348,7 @@ describe('in an empty project', () => {
     const command = join(project, 'node_modules/.bin/memoryd');
     const allergies = { ada: 'peanuts', ben: 'shellfish' };
     const agentFor = (user: string) =>
-      connectAgent({ command, args: ['mcp', '--db-path', join(project, 'agent.db'), '--user', user] });
+      connectAgent({ command, args: ['mcp', '--structured', '--db-path', join(project, 'agent.db'), '--user', user] });
     for (const [user, food] of Object.entries(allergies)) {
       const agent = await agentFor(user);
       await agent.call('store', { content: `I am allergic to ${food}`, session_id: 'kitchen' });

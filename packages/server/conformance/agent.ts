@@ -1,33 +1,43 @@
 import type { ErrorBody } from '@memoryd/contract';
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StdioClientTransport, type StdioServerParameters } from '@modelcontextprotocol/sdk/client/stdio.js';
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import type { CallToolResult, LoggingMessageNotification } from '@modelcontextprotocol/sdk/types.js';
-import { CallToolResultSchema, LoggingMessageNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
+import {
+  type CallToolResult,
+  Client,
+  type LoggingMessageNotification,
+  StreamableHTTPClientTransport,
+  type Transport,
+} from '@modelcontextprotocol/client';
+import { StdioClientTransport, type StdioServerParameters } from '@modelcontextprotocol/client/stdio';
 import { expect } from 'vitest';
 import { getCommand } from './process.ts';
 
+/** A protocol revision: the last one with `initialize`, or the first one without. */
+export type Revision = '2025-11-25' | '2026-07-28';
+
 /** An MCP client, built on the SDK's client, that asserts the outcome of each tool call. */
 export class Agent {
-  readonly client = new Client({ name: 'conformance', version: '1' });
+  readonly client: Client;
   /** Protocol errors, such as a line that is not a message. */
   readonly faults: Error[] = [];
   /** Log messages from the server. */
   readonly log: LoggingMessageNotification['params'][] = [];
 
+  constructor(revision: Revision = '2025-11-25') {
+    const mode = revision === '2025-11-25' ? 'legacy' : { pin: revision };
+    this.client = new Client({ name: 'conformance', version: '1' }, { versionNegotiation: { mode } });
+  }
+
   /** Connects and lists the tools. The SDK's client then validates every result against the tool's schema. */
   async connect(transport: Transport): Promise<this> {
     this.client.onerror = (error) => this.faults.push(error);
-    this.client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => void this.log.push(params));
+    this.client.setNotificationHandler('notifications/message', ({ params }) => void this.log.push(params));
     await this.client.connect(transport);
     await this.client.listTools();
     return this;
   }
 
   /** Calls a tool and returns its result, whether it succeeds or fails. */
-  async result(name: string, args: Record<string, unknown> = {}): Promise<CallToolResult> {
-    return CallToolResultSchema.parse(await this.client.callTool({ name, arguments: args }));
+  result(name: string, args: Record<string, unknown> = {}): Promise<CallToolResult> {
+    return this.client.callTool({ name, arguments: args });
   }
 
   /** Calls a tool, expects it to succeed and returns its structured content. */
@@ -64,22 +74,34 @@ export function getText({ content }: CallToolResult): string {
 }
 
 /** Starts `memoryd mcp` on a database file and connects an agent to it over stdio. */
-export function stdioAgent(dbPath: string, env: Record<string, string> = {}): Promise<Agent> {
-  return commandAgent(['--db-path', dbPath], env);
+export function stdioAgent(dbPath: string, env: Record<string, string> = {}, revision?: Revision): Promise<Agent> {
+  return commandAgent(['--db-path', dbPath], env, revision);
 }
 
-/** Starts `memoryd mcp` with these options and connects an agent to it over stdio. */
-export function commandAgent(options: string[], env: Record<string, string> = {}): Promise<Agent> {
-  return connectAgent(getCommand(['mcp', ...options], env));
+/** Starts `memoryd mcp` with these options, all tools and structured results, and connects an agent to it over stdio. */
+export function commandAgent(options: string[], env: Record<string, string> = {}, revision?: Revision): Promise<Agent> {
+  return connectAgent(getCommand(['mcp', '--tools', 'all', '--structured', ...options], env), revision);
 }
 
 /** Starts a command and connects an agent to it over stdio. */
-export function connectAgent(command: Pick<StdioServerParameters, 'command' | 'args' | 'env'>): Promise<Agent> {
-  return new Agent().connect(new StdioClientTransport({ ...command, stderr: 'ignore' }));
+export function connectAgent(
+  command: Pick<StdioServerParameters, 'command' | 'args' | 'env'>,
+  revision?: Revision,
+): Promise<Agent> {
+  return new Agent(revision).connect(new StdioClientTransport({ ...command, stderr: 'ignore' }));
 }
 
-/** Connects an agent to a server on a port. `query` is the query string of the MCP URL, for example to name a user. */
-export function httpAgent(port: number, headers: Record<string, string> = {}, query = ''): Promise<Agent> {
-  const url = new URL(`http://127.0.0.1:${port}/mcp${query}`);
-  return new Agent().connect(new StreamableHTTPClientTransport(url, { requestInit: { headers } }) as Transport);
+/**
+ * Connects an agent to a server on a port. `query` is the query string of the MCP URL, for example to name a user. By
+ * default, the agent has all tools and structured results.
+ */
+export function httpAgent(
+  port: number,
+  headers: Record<string, string> = {},
+  query = '',
+  revision?: Revision,
+): Promise<Agent> {
+  const url = new URL(`http://127.0.0.1:${port}/mcp?tools=all&structured=true`);
+  for (const [name, value] of new URLSearchParams(query)) url.searchParams.set(name, value);
+  return new Agent(revision).connect(new StreamableHTTPClientTransport(url, { requestInit: { headers } }));
 }

@@ -40,7 +40,7 @@ describe('MCP access with API keys', () => {
     expect((await recall(reader)).results).toMatchObject([{ id }]);
     expect((await recall(operator)).total).toBe(0);
     expect((await operator.failure('forget', { memory_id: id })).error.code).toBe('NOT_FOUND');
-    await expect(operator.client.readResource({ uri: `memory://${id}` })).rejects.toMatchObject({ code: -32002 });
+    await expect(operator.client.readResource({ uri: `memory://${id}` })).rejects.toMatchObject({ code: -32602 });
     expect((await operator.client.listResources()).resources).toEqual([]);
     expect((await reader.client.listResources()).resources).toMatchObject([{ uri: 'session://oven' }]);
     expect((await reader.call<StatsResponse>('stats')).db_size_mb).toBeLessThan(0.001);
@@ -56,7 +56,7 @@ describe('MCP access with API keys', () => {
       for (let i = 0; i < 51; i++) await agent.store({ content: 'a page', session_id: `page ${i}` });
       await agent.store({ content: 'the next page', session_id: 'page 0' });
     }
-    const { nextCursor = '' } = await writer.client.listResources();
+    const { nextCursor = '' } = await writer.client.request({ method: 'resources/list' });
     const { next_cursor: cursor } = await writer.call<SessionResponse>('session', { session_id: 'page 0', limit: 1 });
     for (const agent of [operator, ofUser]) {
       await expect(agent.client.listResources({ cursor: nextCursor })).rejects.toMatchObject({ code: -32602 });
@@ -68,8 +68,8 @@ describe('MCP access with API keys', () => {
   });
 
   it('requires a key over HTTP once a key exists, but not for an agent that opens the database file', async () => {
-    await expect(httpAgent(server.port)).rejects.toMatchObject({ code: 401 });
-    await expect(connectWithKey(server, 'mmd_0123456789abcdef_00')).rejects.toMatchObject({ code: 401 });
+    await expect(httpAgent(server.port)).rejects.toMatchObject({ status: 401 });
+    await expect(connectWithKey(server, 'mmd_0123456789abcdef_00')).rejects.toMatchObject({ status: 401 });
     await expectCleanEnd(server);
     const local = await stdioAgent(dbPath, WORDS_ONLY);
     expect((await local.client.listTools()).tools).toHaveLength(ALL.length);

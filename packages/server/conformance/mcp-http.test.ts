@@ -1,4 +1,5 @@
 import type { RecallResponse } from '@memoryd/contract';
+import { MODEL_TOOLS, TOOLS } from '@memoryd/contract/tools';
 import { afterAll, describe, expect, it } from 'vitest';
 import { httpAgent } from './agent.ts';
 import type { Answer } from './http.ts';
@@ -6,6 +7,7 @@ import { expectError } from './refusal.ts';
 import { type Client, expectCleanEnd, startClient, useServer, WORDS_ONLY } from './under-test.ts';
 
 const HEADERS = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+const LATEST_WITH_INITIALIZE = { 'mcp-protocol-version': '2025-11-25' };
 const PING = { jsonrpc: '2.0', id: 1, method: 'ping' };
 
 const memoryd = useServer({ env: { ...WORDS_ONLY, SERVICE_MAX_BATCH_BODY_BYTES: '2000000' } });
@@ -62,6 +64,11 @@ describe('POST /mcp', () => {
   const rejections: { row: string; json?: unknown; body?: string; headers?: Record<string, string>; status: number }[] =
     [
       { row: 'a body that is not a JSON-RPC message', json: { hello: 'world' }, status: 400 },
+      { row: 'a message of another JSON-RPC version', json: { ...PING, jsonrpc: '1.0' }, status: 400 },
+      { row: 'a batch in protocol version 2025-11-25', json: [PING], headers: LATEST_WITH_INITIALIZE, status: 400 },
+      { row: 'an empty batch', json: [], status: 400 },
+      { row: 'a batch with an invalid message', json: [PING, { ...PING, id: {} }], status: 400 },
+      { row: 'a batch with initialize', json: [{ ...PING, method: 'initialize' }], status: 400 },
       { row: 'an empty body', body: '', status: 400 },
       { row: 'a batch of more than 100 messages', json: Array.from({ length: 101 }, () => PING), status: 400 },
       {
@@ -78,12 +85,16 @@ describe('POST /mcp', () => {
       },
       { row: 'a body of type text/plain', json: PING, headers: { 'content-type': 'text/plain' }, status: 415 },
     ];
-  it.each(rejections)('rejects $row with $status and a JSON-RPC error', async ({ json, body, headers, status }) => {
-    const request = { method: 'POST', path: '/mcp', headers: { ...HEADERS, ...headers } };
-    const answer = await memoryd.send({ ...request, ...(body === undefined ? { json } : { body }) });
-    expect(answer.status, answer.text).toBe(status);
-    expect(answer.body).toMatchObject({ jsonrpc: '2.0', id: null, error: { message: expect.stringMatching(/\S/) } });
-  });
+  it.each(rejections)(
+    'rejects $row with $status and a JSON-RPC error that has the id of the request',
+    async ({ json, body, headers, status }) => {
+      const request = { method: 'POST', path: '/mcp', headers: { ...HEADERS, ...headers } };
+      const answer = await memoryd.send({ ...request, ...(body === undefined ? { json } : { body }) });
+      expect(answer.status, answer.text).toBe(status);
+      const id = (json as { id?: number } | undefined)?.id ?? null;
+      expect(answer.body).toMatchObject({ jsonrpc: '2.0', id, error: { message: expect.stringMatching(/\S/) } });
+    },
+  );
 
   it('rejects malformed JSON and a body that is too large, as every route does', async () => {
     const malformed = { method: 'POST', path: '/mcp', headers: HEADERS, body: '{"jsonrpc"' };
@@ -129,7 +140,7 @@ describe('POST /mcp', () => {
   it('continues to work after an agent cancels a call', async () => {
     const agent = await httpAgent(memoryd.server.port);
     const cancel = new AbortController();
-    const call = agent.client.callTool({ name: 'consolidate', arguments: {} }, undefined, { signal: cancel.signal });
+    const call = agent.client.callTool({ name: 'consolidate', arguments: {} }, { signal: cancel.signal });
     cancel.abort('changed my mind');
     await expect(call).rejects.toThrow(/changed my mind/);
     expect(await agent.call('stats')).toMatchObject({ working_count: expect.any(Number) });
@@ -166,6 +177,39 @@ describe('/mcp?timezone=', () => {
     expect(answer.text).toMatch(
       /"timezone must be (an IANA time zone name, such as Europe\/Berlin or UTC|given once)"/,
     );
+  });
+});
+
+describe('/mcp?tools=', () => {
+  const listTools = async (query: string) => {
+    const [message] = getMessages(
+      await memoryd.send({
+        method: 'POST',
+        path: `/mcp${query}`,
+        json: { ...PING, method: 'tools/list' },
+        headers: HEADERS,
+      }),
+    );
+    const { tools = [] } = (message?.result ?? {}) as { tools?: { name: string; outputSchema?: object }[] };
+    return tools;
+  };
+
+  it('offers the tools for models by default, and others on request', async () => {
+    const getNames = async (query: string) => (await listTools(query)).map(({ name }) => name);
+    expect(await getNames('')).toEqual(Object.values(MODEL_TOOLS).map(({ name }) => name));
+    expect(await getNames('?tools=all')).toEqual(Object.values(TOOLS).map(({ name }) => name));
+    expect(await getNames('?tools=stats,recall')).toEqual(['recall', 'stats']);
+  });
+
+  it('lists schemas of results with ?structured=true only', async () => {
+    for (const tool of await listTools('')) expect(tool).not.toHaveProperty('outputSchema');
+    for (const tool of await listTools('?structured=true')) expect(tool).toHaveProperty('outputSchema.type', 'object');
+  });
+
+  it.each(['dance', 'recall,dance', '%20'])('rejects "%s"', async (tools) => {
+    const answer = await memoryd.send({ method: 'POST', path: `/mcp?tools=${tools}`, json: PING, headers: HEADERS });
+    expectError(answer, { field: 'tools' });
+    expect(answer.text).toContain('tools must be all, or one or more of recall, ');
   });
 });
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type ErrorBody, type Memory, type MemoryApi, MemoryError, type StoreResponse } from '@memoryd/contract';
 import { type MemoryApiUnderTest, memoryApiContract } from '@memoryd/suites';
-import { McpError } from '@modelcontextprotocol/sdk/types.js';
+import { ProtocolError } from '@modelcontextprotocol/client';
 import { describe } from 'vitest';
 import { type Agent, commandAgent, httpAgent, stdioAgent } from './agent.ts';
 import { createTemporaryFolder } from './process.ts';
@@ -56,7 +56,7 @@ function createMemoryApi(agent: Agent): MemoryApi {
         const { contents } = await agent.client.readResource({ uri: `memory://${encodeURIComponent(memoryId)}` });
         return JSON.parse(contents.map((content) => ('text' in content ? content.text : '')).join('')) as Memory;
       } catch (error) {
-        throw error instanceof McpError ? toMemoryError((error.data as { error: ErrorBody }).error) : error;
+        throw error instanceof ProtocolError ? toMemoryError((error.data as { error: ErrorBody }).error) : error;
       }
     },
   };

@@ -5,13 +5,14 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Memory, RecallResponse, StatsResponse } from '@memoryd/contract';
+import { MODEL_TOOLS } from '@memoryd/contract/tools';
 import { openMemory } from '@memoryd/engine';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { startEmbeddingServer } from '../../engine/src/embedding/embedding-server.fixture.ts';
-import { commandAgent, stdioAgent } from './agent.ts';
+import { commandAgent, connectAgent, getText, stdioAgent } from './agent.ts';
 import { runInProcess } from './command-in-process.ts';
 import { createTemporaryFolder } from './folders.ts';
-import { eventually, freePort, type Launched, launch, runServer } from './process.ts';
+import { eventually, freePort, getCommand, type Launched, launch, runServer } from './process.ts';
 import type { LogRecord } from './server.ts';
 import { expectCleanEnd, startClient, WORDS_ONLY } from './under-test.ts';
 
@@ -34,7 +35,7 @@ class RawClient {
   /** @param target URL of a service, or path of a database file */
   constructor(target: string, env: Record<string, string> = {}, ...args: string[]) {
     const flag = target.startsWith('http://') ? '--url' : '--db-path';
-    this.process = launch(['mcp', flag, target, ...args], { ...WORDS_ONLY, ...env });
+    this.process = launch(['mcp', '--tools', 'all', '--structured', flag, target, ...args], { ...WORDS_ONLY, ...env });
   }
 
   send(...messages: object[]): void {
@@ -225,7 +226,7 @@ describe('an invalid message to memoryd mcp', () => {
     ['that is not JSON', 'forget it', -32700],
     ['that is truncated JSON', '{"jsonrpc":"2.0","id":1,', -32700],
     ['that is JSON but not JSON-RPC', '{"hello":"world"}', -32600],
-    ['of another JSON-RPC version', '{"jsonrpc":"1.0","id":1,"method":"ping"}', -32600],
+    ['of another JSON-RPC version', '{"jsonrpc":"1.0","id":"own","method":"ping"}', -32600],
     ['whose id is an object', '{"jsonrpc":"2.0","id":{},"method":"ping"}', -32600],
     ['that is a batch', '[{"jsonrpc":"2.0","id":1,"method":"ping"}]', -32600],
     ['that is an empty line', '', -32700],
@@ -237,6 +238,7 @@ describe('an invalid message to memoryd mcp', () => {
     expect((await raw.response(id)).result).toEqual({});
     const [refusal, ...others] = raw.messages().slice(before);
     expect(refusal).toMatchObject({ error: { code, message: expect.stringMatching(/\S/) } });
+    expect(refusal?.id).toBe(line.includes('"own"') ? 'own' : undefined);
     expect(others).toHaveLength(1);
   });
 
@@ -391,6 +393,27 @@ describe('the command line of memoryd mcp', () => {
       ...{ code: 2, stdout: '' },
       stderr: expect.stringMatching(/--timezone must be an IANA time zone name, such as Europe\/Berlin or UTC/),
     });
+  });
+
+  it('offers the chosen tools, and rejects a choice that names an unknown tool', async () => {
+    const agent = await commandAgent(['--db-path', newFile(), '--tools', 'recall,stats'], WORDS_ONLY);
+    expect((await agent.client.listTools()).tools.map(({ name }) => name)).toEqual(['recall', 'stats']);
+    expect(agent.client.getInstructions()).not.toContain('`store`');
+    await agent.end();
+    const { code, stdout, stderr } = await runServer(['mcp', '--tools', 'recall,dance'], WORDS_ONLY);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(/^--tools must be all, or one or more of recall, .*, separated by commas\n$/);
+  });
+
+  it('offers the tools for models and returns text without structured content by default', async () => {
+    const agent = await connectAgent(getCommand(['mcp', '--db-path', newFile()], WORDS_ONLY), '2026-07-28');
+    const { tools } = await agent.client.listTools();
+    expect(tools.map(({ name }) => name)).toEqual(Object.values(MODEL_TOOLS).map(({ name }) => name));
+    for (const tool of tools) expect(tool).not.toHaveProperty('outputSchema');
+    const result = await agent.result('recall', { query: 'anything' });
+    expect(getText(result)).toMatch(/\S/);
+    expect(result).not.toHaveProperty('structuredContent');
+    await agent.end();
   });
 
   it('prints a one-line error if a file cannot be opened', async () => {

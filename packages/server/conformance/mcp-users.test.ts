@@ -138,7 +138,7 @@ describe.each(connections)('MCP agents of two users, $access,', ({ open }) => {
     ] as const) {
       expect((await ada.failure(tool, args)).error.code, tool).toBe('NOT_FOUND');
     }
-    await expect(ada.client.readResource({ uri: `memory://${ids.ben}` })).rejects.toMatchObject({ code: -32002 });
+    await expect(ada.client.readResource({ uri: `memory://${ids.ben}` })).rejects.toMatchObject({ code: -32602 });
     expect((await agents.ben.call<RecallResponse>('recall', { query: 'bittern' })).total).toBe(1);
   });
 

@@ -286,7 +286,7 @@ function createMcpApi(fallback: MemoryApi, key: string, parameters: string): Mem
   async function call<Answer>(name: string, args: object, more = '', meta: object = {}): Promise<Answer> {
     const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args, _meta: meta } };
     const headers = { authorization: `Bearer ${key}`, accept: 'application/json, text/event-stream' };
-    const path = `/mcp?${parameters}${more}`;
+    const path = `/mcp?tools=all&structured=true&${parameters}${more}`;
     const { text } = await send(memoryd.server.port, { method: 'POST', path, headers, json: message });
     const { result } = JSON.parse(/^data: (.+)$/m.exec(text)?.[1] ?? '{}');
     if (result.isError) throw result._meta.error;

@@ -4,6 +4,9 @@ import type { McpOptions } from './mcp/server.ts';
 import type { Settings } from './settings/read.ts';
 import { VERSION } from './version.ts';
 
+/** Maximum messages in a batch, which only protocol version 2025-03-26 has. */
+export const MAX_BATCH_MESSAGES = 100;
+
 type SizeLimits = Pick<Settings, 'maxBodyBytes' | 'maxBatchBodyBytes'>;
 
 /**

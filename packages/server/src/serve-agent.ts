@@ -11,10 +11,12 @@ import { getMessage } from './error-text.ts';
 import { logOutput, logTelemetry, toRecord } from './log.ts';
 import { type McpCaller, scopedCaller } from './mcp/caller.ts';
 import { type StdioConnection, serveStdio } from './mcp/stdio.ts';
+import { chooseTools, type McpTool, TOOLS_MUST } from './mcp/tools.ts';
 import { getMessageSetting, mcpOptions } from './mcp-options.ts';
 import { openDatabase } from './open-database.ts';
 import type { Settings } from './settings/read.ts';
 import { exitOnDefect, REQUESTS_GRACE_MS, STOP_LIMIT_MS } from './stop.ts';
+import { UsageError } from './usage-error.ts';
 import { VERSION } from './version.ts';
 
 /** The memories that the agent can access: all memories of a namespace, or the memories of a user, an agent or both. */
@@ -23,8 +25,21 @@ interface AgentScope {
   scope: MemoryScope | undefined;
 }
 
+/** The options of the connection. */
+interface AgentOptions {
+  /** A choice of tools. Default: the tools for models. */
+  tools?: string;
+  /** Whether results have structured content. */
+  structured?: boolean;
+}
+
 /** Starts serving one agent. The process stops when the connection ends or a signal is received. */
-export async function serveAgent(settings: Settings, agent: AgentScope): Promise<void> {
+export async function serveAgent(
+  settings: Settings,
+  agent: AgentScope,
+  { tools, structured = false }: AgentOptions = {},
+): Promise<void> {
+  const chosenTools = toTools(tools);
   const output = protocolOutput();
   const logStream = logOutput('stderr');
   const log = logTelemetry(settings, logStream);
@@ -40,6 +55,8 @@ export async function serveAgent(settings: Settings, agent: AgentScope): Promise
   const { caller, place, close } = await openMemories(settings, agent, telemetry);
   client = await serveStdio(caller, {
     ...mcpOptions(settings, telemetry, createTimeZone(settings.timezone)),
+    tools: chosenTools,
+    structured,
     input: process.stdin,
     output,
     maxMessageBytes: settings[getMessageSetting(settings)],
@@ -47,6 +64,13 @@ export async function serveAgent(settings: Settings, agent: AgentScope): Promise
   const facts = { version: VERSION, ...place };
   telemetry.report({ level: 'info', component: 'mcp', event: 'agent_connected', facts });
   stopAtEnd({ client, close, output, telemetry, exit });
+}
+
+/** @throws UsageError for a choice that names an unknown tool */
+function toTools(choice: string | undefined): readonly McpTool[] {
+  const tools = chooseTools(choice);
+  if (tools) return tools;
+  throw new UsageError(`--tools must ${TOOLS_MUST}`);
 }
 
 /** The memories of an agent, and their location as facts for the log. */

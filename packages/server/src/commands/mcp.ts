@@ -1,3 +1,4 @@
+import { Option } from 'commander';
 import { loadSettings } from '../settings/file.ts';
 import { SERVICE_SETTINGS, settingOptions } from '../settings/options.ts';
 import type { SettingKey } from '../settings/schema.ts';
@@ -20,10 +21,21 @@ const LISTENER_SETTINGS: readonly SettingKey[] = [
   'memoryLimitMb',
 ];
 
+const TOOLS_OPTION = new Option(
+  '--tools <names>',
+  'Offer these tools: names separated by commas, or all for every tool. Default: the tools for models.',
+);
+const STRUCTURED_OPTION = new Option(
+  '--structured',
+  'Return results as JSON too, for programs. Many agents then show the model the JSON in place of the text.',
+);
+
 const OPTIONS = [
   ...settingOptions([...SERVICE_SETTINGS.filter((key) => !LISTENER_SETTINGS.includes(key)), 'url']),
   NAMESPACE_OPTION_AT_URL,
   ...SCOPE_OPTIONS,
+  TOOLS_OPTION,
+  STRUCTURED_OPTION,
 ];
 
 /** `memoryd mcp`, with the options of all settings except `LISTENER_SETTINGS`. */
@@ -40,6 +52,7 @@ export const mcpCommand: AddCommand = (program, env) => {
     const url = isRemote(flags, settings) ? settings.url : '';
     const { serveAgent } = await import('../serve-agent.ts');
     if (url !== '' && flags.namespace !== undefined) throw new UsageError(NAMESPACE_AT_URL);
-    await serveAgent({ ...settings, url }, { namespace: flags.namespace, scope: toScope(flags) });
+    const scope = { namespace: flags.namespace, scope: toScope(flags) };
+    await serveAgent({ ...settings, url }, scope, flags);
   });
 };

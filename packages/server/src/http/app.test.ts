@@ -93,8 +93,8 @@ describe('an MCP tool', () => {
 
   it.each(MCP_TOOLS.map((tool) => [tool.listed.name, tool] as const))(
     'an MCP tool has the scope and the concurrency limit of its route: %s',
-    (name, { scope, heavy }) => {
-      const route = routes.get(name);
+    (_name, { operation, scope, heavy }) => {
+      const route = routes.get(operation);
       // The store tool always asks for similar memories.
       expect({ access: scope, heavy }).toEqual({
         access: route?.access,
@@ -152,11 +152,16 @@ describe('/mcp', () => {
   });
 
   /** Sends messages to a server with some methods replaced, and returns the response text. */
-  async function post(messages: object, overrides: typeof override, target = defaultApp): Promise<string> {
+  async function post(
+    messages: object,
+    overrides: typeof override,
+    target = defaultApp,
+    more: Record<string, string> = {},
+  ): Promise<string> {
     override = overrides;
     const { port } = target.server.address() as AddressInfo;
-    const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
-    const response = await fetch(`http://127.0.0.1:${port}/mcp`, {
+    const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...more };
+    const response = await fetch(`http://127.0.0.1:${port}/mcp?tools=all&structured=true`, {
       method: 'POST',
       headers,
       body: JSON.stringify(messages),
@@ -166,15 +171,24 @@ describe('/mcp', () => {
 
   const getCall = (name: string, args: object) => ({ method: 'tools/call', params: { name, arguments: args } });
 
-  it('returns the result of a call that takes longer than the idle timeout of a connection', async () => {
-    const call = { jsonrpc: '2.0', id: 1, ...getCall('stats', {}) };
-    const response = await post(
-      call,
-      ({ stats }) => ({ stats: () => delay(2500).then(() => stats()) }),
-      shortTimeoutApp,
-    );
-    expect(response).toMatch(/^data: .*"structuredContent"/m);
-  });
+  it.each(['2025-11-25', '2026-07-28'])(
+    'returns the result of a call that takes longer than the idle timeout of a connection, in protocol revision %s',
+    async (revision) => {
+      const _meta = {
+        'io.modelcontextprotocol/protocolVersion': revision,
+        'io.modelcontextprotocol/clientCapabilities': {},
+      };
+      const { method, params } = getCall('stats', {});
+      const named = revision === '2026-07-28' ? { ...params, _meta } : params;
+      const response = await post(
+        { jsonrpc: '2.0', id: 1, method, params: named },
+        ({ stats }) => ({ stats: () => delay(2500).then(() => stats()) }),
+        shortTimeoutApp,
+        { 'mcp-protocol-version': revision, 'mcp-method': method, 'mcp-name': params.name },
+      );
+      expect(response).toMatch(/^data: .*"structuredContent"/m);
+    },
+  );
 
   it.each([
     { method: 'recall', limit: 32, request: getCall('recall', { query: 'x' }) },

@@ -212,7 +212,14 @@ function* mcp({ memory: id }: ForeignIds): Iterable<Step> {
   ];
   for (const message of messages) {
     const payload = { jsonrpc: '2.0', id: 1, ...message };
-    yield { step: JSON.stringify(message), method: 'POST', url: '/mcp', headers, payload, foreign: true };
+    yield {
+      step: JSON.stringify(message),
+      method: 'POST',
+      url: '/mcp?tools=all&structured=true',
+      headers,
+      payload,
+      foreign: true,
+    };
   }
   for (const method of ['GET', 'DELETE'] as const) yield { step: `${method} /mcp`, method, url: '/mcp' };
 }

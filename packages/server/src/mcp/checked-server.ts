@@ -1,47 +1,57 @@
 import { type ErrorDetail, escapePointer, invalidRequest } from '@memoryd/contract';
-import { Server } from '@modelcontextprotocol/sdk/server/index.js';
-import type { AnyObjectSchema, SchemaOutput } from '@modelcontextprotocol/sdk/server/zod-compat.js';
-import type { RequestHandlerExtra } from '@modelcontextprotocol/sdk/shared/protocol.js';
-import type {
-  Notification,
-  Request,
-  Result,
-  ServerNotification,
-  ServerRequest,
-  ServerResult,
-} from '@modelcontextprotocol/sdk/types.js';
+import {
+  CallToolRequestSchema,
+  DiscoverRequestSchema,
+  GetPromptRequestSchema,
+  InitializeRequestSchema,
+  ListPromptsRequestSchema,
+  ListResourcesRequestSchema,
+  ListResourceTemplatesRequestSchema,
+  ListToolsRequestSchema,
+  PingRequestSchema,
+  ReadResourceRequestSchema,
+  SetLevelRequestSchema,
+} from '@modelcontextprotocol/core';
+import {
+  type JSONRPCMessage,
+  type JSONRPCRequest,
+  type Result,
+  Server,
+  type ServerContext,
+  type Transport,
+} from '@modelcontextprotocol/server';
 import { protocolError } from './failures.ts';
 
 /** Maximum number of invalid parameters that one error lists. */
 const MAX_REPORTED = 8;
 
-type Extra = RequestHandlerExtra<ServerRequest | Request, ServerNotification | Notification>;
-type HandlerResult = ServerResult | Result;
+type Handler = (request: JSONRPCRequest, context: ServerContext) => Promise<Result>;
 
 /**
  * The SDK's server, with a clear "invalid params" error (JSON-RPC 2.0, section 5.1) for parameters that do not match a
- * request's schema. The SDK itself returns an internal error whose message is a dump of the schema's issues.
+ * request's schema. The SDK itself returns an error whose message is a dump of the schema's issues.
  */
 export class CheckedServer extends Server {
-  override setRequestHandler<Schema extends AnyObjectSchema>(
-    schema: Schema,
-    handler: (request: SchemaOutput<Schema>, extra: Extra) => HandlerResult | Promise<HandlerResult>,
-  ): void {
-    super.setRequestHandler(toStrictSchema(schema), handler);
+  /** Called with each message before it is sent. */
+  onsend?: (message: JSONRPCMessage) => void;
+
+  protected override _wrapHandler(method: string, handler: Handler): Handler {
+    const checked = super._wrapHandler(method, handler);
+    return (request, context) => checked(checkRequest(request), context);
+  }
+
+  override async connect(transport: Transport): Promise<void> {
+    const send = transport.send.bind(transport);
+    transport.send = (message, options) => {
+      this.onsend?.(message);
+      return send(message, options);
+    };
+    await super.connect(transport);
   }
 }
 
-/**
- * The methods of a request schema that this file uses. The SDK's schema type does not declare these methods, because
- * the type also covers schemas of other libraries.
- */
-interface RequestSchema {
-  shape: { params: ParamsSchema };
-  extend(shape: { params: unknown }): unknown;
-}
-
+/** The method of a parameter schema that this file uses. */
 interface ParamsSchema {
-  catch(replace: (refused: { value: unknown }) => unknown): unknown;
   safeParse(value: unknown): { success: true; data: unknown } | { success: false; error: { issues: Issue[] } };
 }
 
@@ -55,20 +65,32 @@ interface Issue {
   values?: unknown[];
 }
 
-/** Cache of strict schemas, because over HTTP each request creates a server. */
-const STRICT_SCHEMAS = new WeakMap<object, unknown>();
+/** Schemas of the parameters of each method. The SDK answers methods without a handler itself. */
+const PARAMS = new Map<string, ParamsSchema>(
+  [
+    CallToolRequestSchema,
+    DiscoverRequestSchema,
+    GetPromptRequestSchema,
+    InitializeRequestSchema,
+    ListPromptsRequestSchema,
+    ListResourcesRequestSchema,
+    ListResourceTemplatesRequestSchema,
+    ListToolsRequestSchema,
+    PingRequestSchema,
+    ReadResourceRequestSchema,
+    SetLevelRequestSchema,
+  ].map(({ shape }) => [shape.method.value, shape.params as ParamsSchema]),
+);
 
 /**
- * Returns a schema that throws a protocol error for invalid parameters. The SDK would report the schema's own error as
- * an internal error.
+ * Returns a request without the parameters that are null, where null means that a parameter is absent.
+ *
+ * @throws a protocol error for invalid parameters
  */
-function toStrictSchema<Schema extends AnyObjectSchema>(schema: Schema): Schema {
-  if (!STRICT_SCHEMAS.has(schema)) {
-    const request = schema as unknown as RequestSchema;
-    const { params } = request.shape;
-    STRICT_SCHEMAS.set(schema, request.extend({ params: params.catch(({ value }) => parseNullable(params, value)) }));
-  }
-  return STRICT_SCHEMAS.get(schema) as Schema;
+function checkRequest(request: JSONRPCRequest): JSONRPCRequest {
+  const schema = PARAMS.get(request.method);
+  if (!schema || schema.safeParse(request.params).success) return request;
+  return { ...request, params: parseNullable(schema, request.params) as NonNullable<JSONRPCRequest['params']> };
 }
 
 /**

@@ -1,22 +1,6 @@
 import { type ErrorCode, MemoryError } from '@memoryd/contract';
 import { failureText, isMemoryError } from '@memoryd/contract/tools';
-import { type CallToolResult, ErrorCode as JsonRpcCode } from '@modelcontextprotocol/sdk/types.js';
-
-/** The protocol's code for a missing resource (MCP 2025-11-25, resources, error handling). */
-const RESOURCE_NOT_FOUND = -32002;
-
-/** A JSON-RPC error. The SDK's own class adds the code to the message, and clients add it again. */
-export class ProtocolError extends Error {
-  override readonly name = 'ProtocolError';
-  readonly code: number;
-  readonly data: Record<string, unknown> | undefined;
-
-  constructor(code: number, message: string, data?: Record<string, unknown>) {
-    super(message);
-    this.code = code;
-    this.data = data;
-  }
-}
+import { type CallToolResult, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
 
 /** Converts a thrown value to an error that callers may see. Anything but a MemoryError becomes INTERNAL_ERROR. */
 export function toMemoryError(thrown: unknown): MemoryError {
@@ -42,7 +26,9 @@ export function protocolError(error: MemoryError, data: Record<string, string> =
   return new ProtocolError(getProtocolCode(error.code), error.message, { ...data, error: error.body });
 }
 
-function getProtocolCode(code: ErrorCode): number {
-  if (code === 'NOT_FOUND') return RESOURCE_NOT_FOUND;
-  return code === 'INVALID_REQUEST' ? JsonRpcCode.InvalidParams : JsonRpcCode.InternalError;
+/** The codes of errors that the request causes, which include a missing resource (MCP 2026-07-28, resources). */
+const INVALID_PARAMS = new Set<ErrorCode>(['INVALID_REQUEST', 'NOT_FOUND']);
+
+function getProtocolCode(code: ErrorCode): ProtocolErrorCode {
+  return INVALID_PARAMS.has(code) ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError;
 }

@@ -1,6 +1,9 @@
+import { once } from 'node:events';
 import { createTimeZone, type MemoryApi } from '@memoryd/contract';
-import { expect, it } from 'vitest';
+import { TOOLS } from '@memoryd/contract/tools';
+import { describe, expect, it } from 'vitest';
 import { handlePost } from './http.ts';
+import { MCP_TOOLS } from './tools.ts';
 
 it('POST /mcp does no work for a client that has already disconnected', async () => {
   const calls: string[] = [];
@@ -11,7 +14,7 @@ it('POST /mcp does no work for a client that has already disconnected', async ()
   const headers = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' };
   const response = await handlePost(
     { api: { stats } as MemoryApi, scope: 'operate' },
-    { version: '1', maxArgumentBytes: 1024, zone: createTimeZone('UTC'), onDefect: () => {} },
+    { version: '1', tools: MCP_TOOLS, maxArgumentBytes: 1024, zone: createTimeZone('UTC'), onDefect: () => {} },
     {
       request: new Request('http://memoryd/mcp', { method: 'POST', headers }),
       body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'stats', arguments: {} } },
@@ -22,4 +25,50 @@ it('POST /mcp does no work for a client that has already disconnected', async ()
   );
   await response.text();
   expect(calls).toEqual([]);
+});
+
+describe('POST /mcp', () => {
+  const call = { jsonrpc: '2.0', id: 1, method: 'tools/call' };
+  const params = { name: TOOLS.recall.name, arguments: { query: 'anything' } };
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientCapabilities': {},
+  };
+
+  it.each([
+    ['2025-11-25', { ...call, params }],
+    ['2026-07-28', { ...call, params: { ...params, _meta } }],
+  ])('POST /mcp in protocol revision %s aborts the call of a client that disconnects', async (revision, body) => {
+    const client = new AbortController();
+    const events = new EventTarget();
+    const [waiting, aborted] = ['waiting', 'aborted'].map((name) => once(events, name));
+    const response = await handlePost(
+      { api: {} as MemoryApi, scope: 'operate' },
+      {
+        ...{ version: '1', maxArgumentBytes: 1024, zone: createTimeZone('UTC'), onDefect: () => {} },
+        acquireSlot: (_kind, signal) => {
+          signal.addEventListener('abort', () => events.dispatchEvent(new Event('aborted')));
+          events.dispatchEvent(new Event('waiting'));
+          return new Promise(() => {});
+        },
+      },
+      {
+        request: new Request('http://memoryd/mcp', {
+          method: 'POST',
+          headers: {
+            ...{ accept: 'application/json, text/event-stream', 'content-type': 'application/json' },
+            ...{ 'mcp-protocol-version': revision, 'mcp-method': call.method, 'mcp-name': params.name },
+          },
+        }),
+        body,
+        disconnected: client.signal,
+        idleMs: 60_000,
+        onMessage: () => {},
+      },
+    );
+    expect(response.headers.get('content-type')).toMatch(/^text\/event-stream/);
+    await waiting;
+    client.abort();
+    await aborted;
+  });
 });

@@ -1,10 +1,13 @@
-import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
-import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/sdk/types.js';
+import { createMcpHandler } from '@modelcontextprotocol/server';
 import type { McpCaller } from './caller.ts';
+import { BATCH_VERSION, createInvalidRequest, findBatchProblem, getRequestId } from './messages.ts';
 import { createMcpServer, type McpOptions } from './server.ts';
 
 /** Maximum interval between keep-alive messages, because proxies close idle connections. */
 const MAX_KEEP_ALIVE_MS = 15_000;
+
+/** The status of a response that nobody receives, in access logs. */
+const CLIENT_CLOSED_REQUEST = 499;
 
 interface McpPost {
   request: Request;
@@ -15,8 +18,8 @@ interface McpPost {
 }
 
 /**
- * Handles one POST of the Streamable HTTP transport. The response to a request message is an event stream. Each POST is
- * independent: there are no sessions.
+ * Handles one POST of the Streamable HTTP transport, in any protocol revision. The response to a request message is an
+ * event stream. Each POST is independent: there are no sessions.
  *
  * @param request the headers; the body is passed as `body`
  * @param body the JSON-RPC messages; `undefined` without a body
@@ -30,31 +33,45 @@ export async function handlePost(
   options: McpOptions,
   { request, body, disconnected, idleMs, onMessage }: McpPost,
 ): Promise<Response> {
-  const transport = new ObservedTransport(onMessage, Math.min(MAX_KEEP_ALIVE_MS, idleMs / 3));
-  const server = createMcpServer(caller, options);
-  await server.connect(transport);
   // The client may have disconnected already; `abort` will not fire again.
-  if (disconnected.aborted) await server.close();
-  disconnected.addEventListener('abort', () => void server.close(), { once: true });
-  return transport.handleRequest(request, { parsedBody: withoutCancellations(body) });
+  if (disconnected.aborted) return new Response(null, { status: CLIENT_CLOSED_REQUEST });
+  if (Array.isArray(body)) {
+    const problem = findBatchProblem(body, request.headers.get('mcp-protocol-version') ?? BATCH_VERSION);
+    if (problem !== undefined) return Response.json({ id: null, ...createInvalidRequest(problem) }, { status: 400 });
+  }
+  let lastError: unknown;
+  const handler = createMcpHandler(
+    () => {
+      const server = createMcpServer(caller, options);
+      server.onsend = (message) => onMessage(Buffer.byteLength(JSON.stringify(message)));
+      return server;
+    },
+    {
+      // Only event streams have keep-alive messages.
+      responseMode: 'sse',
+      keepAliveMs: Math.min(MAX_KEEP_ALIVE_MS, idleMs / 3),
+      onerror(error) {
+        lastError = error;
+      },
+    },
+  );
+  const response = await handler.fetch(new Request(request, { signal: disconnected }), {
+    parsedBody: withoutCancellations(body),
+  });
+  if (response.status === 500) options.onDefect(lastError, 'POST /mcp');
+  return response.ok ? response : withRequestId(response, body);
 }
 
 /**
- * The SDK's transport with a callback for each sent message, because the transport has no backpressure and buffers
- * messages in memory.
+ * Returns an error response with the id of the request, if the id can be read. The SDK omits the id of requests that it
+ * refuses for their headers.
  */
-class ObservedTransport extends WebStandardStreamableHTTPServerTransport {
-  readonly #onMessage: McpPost['onMessage'];
-
-  constructor(onMessage: McpPost['onMessage'], keepAliveMs: number) {
-    super({ keepAliveMs });
-    this.#onMessage = onMessage;
-  }
-
-  override async send(message: JSONRPCMessage, options?: { relatedRequestId?: RequestId }): Promise<void> {
-    this.#onMessage(Buffer.byteLength(JSON.stringify(message)));
-    await super.send(message, options);
-  }
+async function withRequestId(response: Response, body: unknown): Promise<Response> {
+  const id = getRequestId(body);
+  if (id === undefined || response.body === null) return response;
+  const { status, headers } = response;
+  headers.delete('content-length');
+  return Response.json({ ...((await response.json()) as object), id }, { status, headers });
 }
 
 /**

@@ -7,7 +7,7 @@ import {
   toCurrentRecall,
 } from '@memoryd/contract';
 import { firstThatFit, formatResults, type View } from '@memoryd/contract/tools';
-import type { GetPromptResult, Prompt } from '@modelcontextprotocol/sdk/types.js';
+import type { GetPromptResult, Prompt } from '@modelcontextprotocol/server';
 
 /** Maximum number of memories in the prompt. */
 const MAX_CONTEXT_MEMORIES = 10;

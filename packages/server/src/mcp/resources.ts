@@ -10,12 +10,12 @@ import {
   type TimeZone,
 } from '@memoryd/contract';
 import { formatTime, sessionPage, toLine, toLocalTimes } from '@memoryd/contract/tools';
-import type { ListResourcesResult, ReadResourceResult, ResourceTemplate } from '@modelcontextprotocol/sdk/types.js';
+import type { ListResourcesResult, ReadResourceResult, ResourceTemplateType } from '@modelcontextprotocol/server';
 import { MEMORY_URI_TEMPLATE, parseTarget, SESSION_URI_TEMPLATE, sessionUri } from './uris.ts';
 
 const JSON_TYPE = 'application/json';
 
-export const RESOURCE_TEMPLATES: ResourceTemplate[] = [
+export const RESOURCE_TEMPLATES: ResourceTemplateType[] = [
   {
     uriTemplate: MEMORY_URI_TEMPLATE,
     name: 'memory',

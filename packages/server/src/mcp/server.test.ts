@@ -9,15 +9,20 @@ import {
   type SessionResponse,
   type StatsResponse,
 } from '@memoryd/contract';
+import { MODEL_TOOLS, TOOLS } from '@memoryd/contract/tools';
 import { type Engine, openEngine } from '@memoryd/engine';
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
-import type { JSONRPCErrorResponse, JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import {
+  Client,
+  InMemoryTransport,
+  type JSONRPCErrorResponse,
+  type JSONRPCMessage,
+} from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { engineSettings } from '../settings/engine-settings.ts';
 import { readSettings } from '../settings/read.ts';
 import type { McpCaller } from './caller.ts';
-import { createMcpServer } from './server.ts';
+import { createMcpServer, type McpOptions } from './server.ts';
+import { MCP_TOOLS } from './tools.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'memoryd-mcp-'));
 let engine: Engine;
@@ -39,22 +44,25 @@ afterAll(async () => {
 
 const defects: { error: unknown; operation: string }[] = [];
 
+const ALL: Partial<McpOptions> = { tools: MCP_TOOLS, structured: true };
+
 /** Connects to a new server, and returns the client's end of the connection. */
-async function connect(caller: McpCaller, timezone = 'UTC'): Promise<InMemoryTransport> {
+async function connect(caller: McpCaller, timezone = 'UTC', options = ALL): Promise<InMemoryTransport> {
   const server = createMcpServer(caller, {
     version: '1.2.3',
     maxArgumentBytes: 1024,
     zone: createTimeZone(timezone),
     onDefect: (error, operation) => defects.push({ error, operation }),
+    ...options,
   });
   const [here, there] = InMemoryTransport.createLinkedPair();
   await server.connect(there);
   return here;
 }
 
-async function createClient(caller: McpCaller, timezone?: string): Promise<Client> {
+async function createClient(caller: McpCaller, timezone?: string, options?: Partial<McpOptions>): Promise<Client> {
   const client = new Client({ name: 'test', version: '1' });
-  await client.connect(await connect(caller, timezone));
+  await client.connect(await connect(caller, timezone, options));
   return client;
 }
 
@@ -96,6 +104,44 @@ describe('the tools of a caller', () => {
       await client.close();
     },
   );
+});
+
+describe('the result of a tool', () => {
+  const call = { name: TOOLS.recall.name, arguments: { query: 'anything' } };
+
+  it('the result of a tool is text without structured content, and no tool lists an output schema', async () => {
+    const client = await createClient({ api, scope: 'operate' }, 'UTC', {});
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name).sort()).toEqual(
+      Object.values(MODEL_TOOLS)
+        .map(({ name }) => name)
+        .sort(),
+    );
+    for (const tool of tools) expect(tool).not.toHaveProperty('outputSchema');
+    const result = await client.callTool(call);
+    expect(result).toMatchObject({ content: [{ type: 'text' }] });
+    expect(result).not.toHaveProperty('structuredContent');
+    await client.close();
+  });
+
+  it('the result of a tool has structured content if the connection or the call asks for it', async () => {
+    const structured = await createClient({ api, scope: 'operate' }, 'UTC', { structured: true });
+    for (const tool of (await structured.listTools()).tools) expect(tool).toHaveProperty('outputSchema');
+    expect(await structured.callTool(call)).toHaveProperty('structuredContent');
+    const plain = await createClient({ api, scope: 'operate' }, 'UTC', {});
+    expect(await plain.callTool({ ...call, _meta: { 'memoryd/structured': true } })).toHaveProperty(
+      'structuredContent.total',
+    );
+    await Promise.all([structured, plain].map((each) => each.close()));
+  });
+
+  it('the result of a tool that was not chosen is an error', async () => {
+    const client = await createClient({ api, scope: 'operate' }, 'UTC', { tools: MCP_TOOLS.slice(0, 1) });
+    expect((await client.listTools()).tools).toHaveLength(1);
+    const others = { name: MCP_TOOLS[1]?.listed.name ?? '', arguments: {} };
+    await expect(client.callTool(others)).rejects.toThrow(/^unknown tool: .+; use a tool of tools\/list$/);
+    await client.close();
+  });
 });
 
 it("MCP tools return only memories of the caller's namespace", async () => {
@@ -178,11 +224,11 @@ it('the MCP server hides an internal error from the caller, and reports the erro
     /SQLITE|secret/,
   );
   expect(defects.map(({ error }) => error)).toEqual([defect, defect, defect, defect]);
-  expect(defects.map(({ operation }) => operation)).toEqual([
-    'stats',
-    'resources/read',
+  expect(defects.map(({ operation }) => operation).sort()).toEqual([
     'prompts/get',
     'resources/list',
+    'resources/read',
+    'stats',
   ]);
 });
 
@@ -204,7 +250,7 @@ describe('_meta of a call', () => {
     }
   });
 
-  it.each(['memoryd/idempotencyKey', 'memoryd/ifVersions'])(
+  it.each(['memoryd/idempotencyKey', 'memoryd/ifVersions', 'memoryd/structured'])(
     '_meta of a call is rejected with an invalid %s',
     async (key) => {
       for (const invalid of [DEEP, [DEEP], 'a lone \ud800', {}]) {

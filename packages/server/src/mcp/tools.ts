@@ -1,44 +1,76 @@
 import { type MemoryApi, MemoryError, type Scope } from '@memoryd/contract';
-import { TOOLS, type Tool, type ToolCall, toLocalTimes, type View } from '@memoryd/contract/tools';
-import type { Tool as ListedTool } from '@modelcontextprotocol/sdk/types.js';
+import { MODEL_TOOLS, TOOLS, type Tool, type ToolCall, toLocalTimes, type View } from '@memoryd/contract/tools';
+import type { CallToolResult, Tool as ListedTool } from '@modelcontextprotocol/server';
 
 /** Kinds of work with limited concurrency. */
 export type HeavyKind = 'list' | 'recall' | 'consolidation';
 
-/** The tools with limited concurrency, and their kind of work. */
-const HEAVY_TOOLS = new Map<string, HeavyKind>([
-  ['recall', 'recall'],
-  ['store', 'recall'],
-  ['session', 'list'],
-  ['consolidate', 'consolidation'],
-]);
+/** The memory operation that a tool performs. */
+export type Operation = keyof typeof TOOLS;
+
+/** The operations with limited concurrency, and their kind of work. */
+const HEAVY_OPERATIONS: Partial<Record<Operation, HeavyKind>> = {
+  recall: 'recall',
+  store: 'recall',
+  session: 'list',
+  consolidate: 'consolidation',
+};
+
+interface RunOptions {
+  /** Maximum size of the arguments as JSON, in bytes. */
+  maxBytes: number;
+  view: View;
+  /** Whether the result also has structured content. */
+  structured: boolean;
+}
 
 export interface McpTool {
+  operation: Operation;
   scope: Scope;
   heavy: HeavyKind | undefined;
-  listed: ListedTool;
+  /** Whether a model needs the tool in a conversation. The other tools are for maintenance. */
+  isForModels: boolean;
+  /** The tool as tools/list shows it. The schema of results is listed only if results have structured content. */
+  listed: Omit<ListedTool, 'outputSchema'>;
+  outputSchema: NonNullable<ListedTool['outputSchema']>;
   /**
    * Validates the arguments and runs the tool. Times in the result are in the zone of the view.
    *
-   * @param maxBytes maximum size of the arguments as JSON, in bytes
    * @throws MemoryError of the tool itself, INVALID_REQUEST for invalid arguments, PAYLOAD_TOO_LARGE
    */
-  run(
-    api: MemoryApi,
-    args: unknown,
-    call: ToolCall,
-    options: { maxBytes: number; view: View },
-  ): Promise<{ structured: Record<string, unknown>; text: string }>;
+  run(api: MemoryApi, args: unknown, call: ToolCall, options: RunOptions): Promise<CallToolResult>;
 }
 
 /** Every tool, in listing order. */
-export const MCP_TOOLS: readonly McpTool[] = Object.values(TOOLS).map(toMcpTool);
+export const MCP_TOOLS: readonly McpTool[] = Object.entries(TOOLS).map(([operation, tool]) =>
+  toMcpTool(operation as Operation, tool),
+);
 
-function toMcpTool(tool: Tool): McpTool {
+/** The choice of all tools, including those for maintenance. */
+const ALL_TOOLS = 'all';
+
+/** The rule of a choice of tools. */
+export const TOOLS_MUST = `be ${ALL_TOOLS}, or one or more of ${MCP_TOOLS.map(({ listed }) => listed.name).join(', ')}, separated by commas`;
+
+/**
+ * Returns the tools that a text chooses: `all`, or names of tools separated by commas. Without a text, returns the tools
+ * for models. Returns undefined if the text breaks `TOOLS_MUST`.
+ */
+export function chooseTools(text?: string): readonly McpTool[] | undefined {
+  if (text === undefined) return MCP_TOOLS.filter(({ isForModels }) => isForModels);
+  if (text === ALL_TOOLS) return MCP_TOOLS;
+  const names = new Set(text.split(',').map((name) => name.trim()));
+  const chosen = MCP_TOOLS.filter(({ listed }) => names.has(listed.name));
+  return chosen.length === names.size ? chosen : undefined;
+}
+
+function toMcpTool(operation: Operation, tool: Tool): McpTool {
   const { name, title, description, scope, hints, input, output } = tool;
   return {
+    operation,
     scope,
-    heavy: HEAVY_TOOLS.get(name),
+    heavy: HEAVY_OPERATIONS[operation],
+    isForModels: Object.values<Tool>(MODEL_TOOLS).includes(tool),
     listed: {
       name,
       title,
@@ -50,10 +82,10 @@ function toMcpTool(tool: Tool): McpTool {
         // The tools access only memoryd's own data.
         openWorldHint: false,
       },
-      inputSchema: input,
-      outputSchema: output,
+      inputSchema: input as ListedTool['inputSchema'],
     },
-    async run(api, args, call, { maxBytes, view }) {
+    outputSchema: output as McpTool['outputSchema'],
+    async run(api, args, call, { maxBytes, view, structured }) {
       // Checked before JSON.stringify, which would overflow the stack on deeply nested arguments.
       tool.check(args);
       if (Buffer.byteLength(JSON.stringify(args)) > maxBytes) {
@@ -61,9 +93,12 @@ function toMcpTool(tool: Tool): McpTool {
         throw new MemoryError('PAYLOAD_TOO_LARGE', message);
       }
       const result = await tool.call(api, args, { ...call, timezone: view.zone.name });
-      // Some clients show a model the structured result instead of the text.
-      const structured = toLocalTimes(output, result as Record<string, unknown>, view.zone);
-      return { structured, text: tool.text(result, view) };
+      return {
+        content: [{ type: 'text', text: tool.text(result, view) }],
+        ...(structured && {
+          structuredContent: toLocalTimes(output, result as Record<string, unknown>, view.zone),
+        }),
+      };
     },
   };
 }

@@ -14,22 +14,24 @@ import { ENGINE_DEFAULTS } from '@memoryd/engine/defaults';
 import { type Caller, getBinding } from '../../caller.ts';
 import { type McpCaller, scopedCaller } from '../../mcp/caller.ts';
 import type { McpOptions } from '../../mcp/server.ts';
-import type { HeavyKind } from '../../mcp/tools.ts';
-import { getMessageSetting, mcpOptions } from '../../mcp-options.ts';
+import { chooseTools, type HeavyKind, type McpTool, TOOLS_MUST } from '../../mcp/tools.ts';
+import { getMessageSetting, MAX_BATCH_MESSAGES, mcpOptions } from '../../mcp-options.ts';
 import { refuseForeignOrigin } from '../cross-origin.ts';
 import { createDisconnectSignal } from '../disconnect-signal.ts';
 import { getValues } from '../request-headers.ts';
 import type { App, Route } from './route.ts';
 
 /** Headers that the transport reads. Copied from the raw headers, because `readJsonBodies` deletes the content type. */
-const TRANSPORT_HEADERS = ['accept', 'content-type', 'mcp-protocol-version'];
-
-/** Maximum messages in a batch (only protocol version 2025-03-26 has batches); the transport refuses more. */
-const MAX_BATCH_MESSAGES = 100;
+const TRANSPORT_HEADERS = ['accept', 'content-type', 'mcp-protocol-version', 'mcp-method', 'mcp-name'];
 
 /** Parameters of the URL, which an operator sets for an agent. */
 const McpQuery = Type.Object(
-  { ...ScopeRequest.properties, timezone: RecallRequest.properties.timezone },
+  {
+    ...ScopeRequest.properties,
+    timezone: RecallRequest.properties.timezone,
+    tools: Type.Optional(Type.String({ 'x-must': TOOLS_MUST })),
+    structured: Type.Optional(Type.Boolean({ 'x-must': 'be true or false' })),
+  },
   { additionalProperties: false },
 );
 
@@ -57,6 +59,8 @@ export const mcp: Route = (app, { getApi, countExtraRequest, settings, telemetry
     // Loaded on demand, because the protocol library is large and would slow down the start.
     const { handlePost } = await import('../../mcp/http.ts');
     const options: McpOptions = {
+      tools: toTools(request.query.tools),
+      structured: request.query.structured ?? false,
       ...mcpOptions(settings, telemetry, toTimeZone(request.query.timezone ?? settings.timezone), {
         request_id: request.id,
       }),
@@ -119,6 +123,13 @@ function toMcpCaller(caller: Caller, api: MemoryApi, { user_id, agent_id, shared
 function toTimeZone(name: string = ENGINE_DEFAULTS.timezone): TimeZone {
   if (getCanonicalTimeZone(name) !== undefined) return createTimeZone(name);
   throw invalidRequest([{ path: '/timezone', message: `timezone must ${TIME_ZONE_MUST}` }]);
+}
+
+/** @throws MemoryError INVALID_REQUEST for a choice that names an unknown tool */
+function toTools(choice: string | undefined): readonly McpTool[] {
+  const tools = chooseTools(choice);
+  if (tools) return tools;
+  throw invalidRequest([{ path: '/tools', message: `tools must ${TOOLS_MUST}` }]);
 }
 
 /** Acquires a slot, and refuses the call if unread responses of earlier calls exhaust the response budget. */
