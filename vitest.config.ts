@@ -69,6 +69,7 @@ export default defineConfig({
       project('postgres', [...POSTGRES, ...ON_POSTGRES_TOO], { env: { CONFORMANCE_DATABASE: 'postgres' } }),
       project('faults', ['packages/server/faults/**/*.test.ts']),
       project('fuzz', ['packages/server/fuzz/**/*.test.ts']),
+      project('protocol', ['packages/server/protocol/**/*.test.ts']),
       project('models', ['packages/server/models/**/*.test.ts']),
       project('browser', ['apps/*/tests/**/*.test.ts', 'packages/client/conformance/runtimes.test.ts']),
       project('packages', ['docs/{commands,examples,languages,packages}.test.ts', 'deploy/*.test.ts']),
