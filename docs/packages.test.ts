@@ -294,7 +294,7 @@ describe('in an empty project', () => {
     expect(await runExamples(project, getExamples('packages/langchain/README.md'))).toEqual([
       'Ada is allergic to peanuts\n',
       'human: Let us cook tonight\nai: Without peanuts, then.\n',
-      'recall store update forget\n',
+      'memory_store memory_recall memory_session memory_update memory_forget\n',
     ]);
   });
 
@@ -459,7 +459,7 @@ describe.each([
       `import { ${MockLanguageModel} } from 'ai/test';
       const usage = { inputTokens: {}, outputTokens: {} };
       const input = '{"query":"peanuts"}';
-      const call = { type: 'tool-call', toolCallId: 'a', toolName: 'recall', input };
+      const call = { type: 'tool-call', toolCallId: 'a', toolName: 'memory_recall', input };
       export const model = new ${MockLanguageModel}({
         doGenerate: async ({ prompt, tools }) => {
           const [note] = prompt.map(({ content }) => content[0]);
@@ -474,7 +474,7 @@ describe.each([
     );
     expect(await runExamples(folder, examples)).toEqual([
       expect.stringMatching(
-        /^- .{16} {2}Ada is allergic to peanuts recall,store,update,forget .*\n {2}Ada is allergic to peanuts\n/s,
+        /^- .{20} {2}Ada is allergic to peanuts memory_store,memory_recall,memory_session,memory_update,memory_forget .*\n {2}Ada is allergic to peanuts\n/s,
       ),
     ]);
   });
@@ -484,7 +484,7 @@ describe.each([
       join(folder, 'model.mjs'),
       `import { ${MockLanguageModel} } from 'ai/test';
       const usage = { inputTokens: {}, outputTokens: {} };
-      const call = { type: 'tool-call', toolCallId: 'a', toolName: 'recall', input: '{"query":"what to avoid"}' };
+      const call = { type: 'tool-call', toolCallId: 'a', toolName: 'memory_recall', input: '{"query":"what to avoid"}' };
       export const model = new ${MockLanguageModel}({
         doGenerate: async ({ prompt }) => {
           if (prompt.at(-1).role === 'user') {

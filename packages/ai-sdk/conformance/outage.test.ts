@@ -169,12 +169,12 @@ describe.each(SDKS)('a turn with the AI SDK $major', (sdk) => {
       const { gateway, memory } = await open(state);
       const tools = sdk.memoryTools(memory, { ...HASTY, userId: null });
       const options = { toolCallId: 'a', messages: [], context: {} };
-      const recall = () => tools.recall.execute?.({ query: 'anything' }, options);
+      const recall = () => tools.memory_recall.execute?.({ query: 'anything' }, options);
       await expect(recall()).rejects.toThrow(/^UNAVAILABLE: .* Wait a few seconds and call again\.$/s);
       await expect(recall()).rejects.toThrow(/^UNAVAILABLE: the memory service was not called, because it failed less/);
       if (state === 'hanging') expect(gateway.count(RECALL)).toBe(1);
       if (state === 'down')
-        await expect(tools.store.execute?.({ content: 'x' }, options)).rejects.toThrow(/^UNAVAILABLE/);
+        await expect(tools.memory_store.execute?.({ content: 'x' }, options)).rejects.toThrow(/^UNAVAILABLE/);
       await gateway.set('up');
       await expect(recall()).rejects.toThrow(/^UNAVAILABLE: the memory service was not called/);
       expect(gateway.count('POST /store')).toBe(0);
@@ -185,7 +185,9 @@ describe.each(SDKS)('a turn with the AI SDK $major', (sdk) => {
     const { memory } = await open('up');
     const tools = sdk.memoryTools(memory, { ...PATIENT, userId: null });
     const options = { toolCallId: 'a', messages: [], context: {} };
-    await expect(tools.forget.execute?.({ memory_id: 'nobody' }, options)).rejects.toThrow(/^NOT_FOUND/);
-    expect(await tools.store.execute?.({ content: 'The twite is here' }, options)).toMatchObject({ status: 'stored' });
+    await expect(tools.memory_forget.execute?.({ memory_id: 'nobody' }, options)).rejects.toThrow(/^NOT_FOUND/);
+    expect(await tools.memory_store.execute?.({ content: 'The twite is here' }, options)).toMatchObject({
+      status: 'stored',
+    });
   });
 });

@@ -11,22 +11,22 @@ interface Sdk {
   ai: typeof ai7;
   /** The mock model of this version's `ai/test`. */
   MockLanguageModel: typeof MockLanguageModelV4;
-  /** Returns call options with which the user approves each `forget` before it runs. */
-  withApproval: (tools: MemoryTools) => { tools: MemoryTools; toolApproval?: { forget: 'user-approval' } };
+  /** Returns call options with which the user approves each `memory_forget` before it runs. */
+  withApproval: (tools: MemoryTools) => { tools: MemoryTools; toolApproval?: { memory_forget: 'user-approval' } };
 }
 
 const SDK_6: Sdk = {
   major: 6,
   ai: ai6 as unknown as typeof ai7,
   MockLanguageModel: MockLanguageModelV3 as unknown as typeof MockLanguageModelV4,
-  withApproval: (tools) => ({ tools: { ...tools, forget: { ...tools.forget, needsApproval: true } } }),
+  withApproval: (tools) => ({ tools: { ...tools, memory_forget: { ...tools.memory_forget, needsApproval: true } } }),
 };
 
 const SDK_7: Sdk = {
   major: 7,
   ai: ai7,
   MockLanguageModel: MockLanguageModelV4,
-  withApproval: (tools) => ({ tools, toolApproval: { forget: 'user-approval' } }),
+  withApproval: (tools) => ({ tools, toolApproval: { memory_forget: 'user-approval' } }),
 };
 
 /**

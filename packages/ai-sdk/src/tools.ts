@@ -5,7 +5,10 @@ import { jsonSchema, type Tool } from 'ai';
 import { withSignal } from './abort.ts';
 
 type ModelTools = typeof MODEL_TOOLS;
-type ToAiTool<Source> = Source extends MemoryTool<string, infer Args, infer Result> ? Tool<Args, Result> : never;
+/** Arguments as a model sends them: null leaves an optional argument out. */
+type Nullable<Args> = { [Name in keyof Args]: undefined extends Args[Name] ? Args[Name] | null : Args[Name] };
+type ToAiTool<Source> =
+  Source extends MemoryTool<string, infer Args, infer Result> ? Tool<Nullable<Args>, Result> : never;
 
 /** The tools of `memoryTools`, by the names that the model sees. */
 export type MemoryTools = { [Name in keyof ModelTools]: ToAiTool<ModelTools[Name]> };
@@ -14,12 +17,13 @@ export type MemoryTools = { [Name in keyof ModelTools]: ToAiTool<ModelTools[Name
 export interface MemoryToolsOptions extends UserScope, Pick<AgentMemoryOptions, 'timeoutMs' | 'timezone'> {}
 
 /**
- * Creates AI SDK tools for the memories of one user: `recall`, `store`, `update` and `forget`. A tool returns the
- * response of the `MemoryApi`, and the model reads the response as text, with times in `timezone`. An error becomes a
+ * Creates AI SDK tools for the memories of one user: `memory_store`, `memory_recall`, `memory_session`, `memory_update`
+ * and `memory_forget`. A tool returns the response of the `MemoryApi`, and the model reads the response as text, with
+ * times in `timezone`. An error becomes a
  * tool error: the message tells the model what to do, and the cause is the `MemoryError`. No tool has a user argument,
  * so a model cannot access other users.
  *
- * A call is tried once, a recall within `timeoutMs` and a write within 5 more seconds. After a failure of the service,
+ * A call is tried once, a read within `timeoutMs` and a write within 5 more seconds. After a failure of the service,
  * the tools fail at once for 30 seconds.
  *
  * @throws TypeError if `userId` is missing, and RangeError for an invalid `timeoutMs` or `timezone`
@@ -28,21 +32,15 @@ export function memoryTools(api: MemoryApi, options: MemoryToolsOptions): Memory
   const agent = new AgentMemory(api, options);
   const memory = agent.getToolApi();
   const view = { zone: createTimeZone(agent.timezone) };
-  const { recall, store, update, forget } = MODEL_TOOLS;
-  return {
-    recall: toAiTool(recall, memory, view),
-    store: toAiTool(store, memory, view),
-    update: toAiTool(update, memory, view),
-    forget: toAiTool(forget, memory, view),
-  };
+  const tools = Object.entries(MODEL_TOOLS).map(([name, source]) => [
+    name,
+    toAiTool(source as MemoryTool, memory, view),
+  ]);
+  return Object.fromEntries(tools);
 }
 
-function toAiTool<Args, Result>(
-  source: MemoryTool<string, Args, Result>,
-  memory: MemoryApi,
-  view: View,
-): Tool<Args, Result> {
-  const aiTool: Tool<unknown, unknown> = {
+function toAiTool(source: MemoryTool, memory: MemoryApi, view: View): Tool<unknown, unknown> {
+  return {
     title: source.title,
     description: source.description,
     // Without a validator: `execute` validates, so that the model reads the error messages of memoryd.
@@ -50,14 +48,16 @@ function toAiTool<Args, Result>(
     async execute(args, { abortSignal }) {
       try {
         source.check(args);
-        const call = source.call(memory, args as Args, abortSignal ? { signal: abortSignal } : {});
+        const call = source.call(memory, args, {
+          timezone: view.zone.name,
+          ...(abortSignal && { signal: abortSignal }),
+        });
         // Also rejects here on an abort, because some tools and some `MemoryApi` implementations ignore the signal.
         return await withSignal(call, abortSignal);
       } catch (error) {
         throw toModelError(error);
       }
     },
-    toModelOutput: ({ output }) => ({ type: 'text', value: source.text(output as Result, view) }),
+    toModelOutput: ({ input, output }) => ({ type: 'text', value: source.text(output, view, input) }),
   };
-  return aiTool as Tool<Args, Result>;
 }

@@ -157,6 +157,7 @@ export class AgentMemory {
     return {
       ...withScope(this.#memory),
       recall: (request) => reading((memory) => memory.recall(request)),
+      session: (request) => reading((memory) => memory.session(request)),
       store: (request, options) => writing((memory) => memory.store(request, options)),
       update: (id, request, options) => writing((memory) => memory.update(id, request, options)),
       forget: (id, options) => writing((memory) => memory.forget(id, options)),

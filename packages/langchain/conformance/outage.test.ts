@@ -107,8 +107,9 @@ describe('a chain of LangChain', () => {
 
   it('gets an error from a tool while the service is hanging, at once after the first error', async () => {
     const { gateway, memory } = await open('hanging');
-    const [recall] = memoryTools(memory, { ...HASTY, userId: null });
-    const call = () => recall?.invoke({ type: 'tool_call', id: 'c', name: 'recall', args: { query: 'anything' } });
+    const recall = memoryTools(memory, { ...HASTY, userId: null }).find(({ name }) => name === 'memory_recall');
+    const call = () =>
+      recall?.invoke({ type: 'tool_call', id: 'c', name: 'memory_recall', args: { query: 'anything' } });
     await expect(call()).rejects.toThrow(/^UNAVAILABLE: the memory service did not respond within 500 ms/);
     await expect(call()).rejects.toThrow(/^UNAVAILABLE: the memory service was not called/);
     expect(gateway.requests).toEqual(['GET /recall']);

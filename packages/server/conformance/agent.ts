@@ -58,7 +58,7 @@ export class Agent {
 
   /** Stores a memory and returns its id. */
   async store(memory: Record<string, unknown>): Promise<string> {
-    return (await this.call<{ id: string }>('store', memory)).id;
+    return (await this.call<{ id: string }>('memory_store', memory)).id;
   }
 
   /** Closes the connection and expects that no protocol error occurred. */

@@ -170,7 +170,7 @@ describe('a reader that reconnects with Last-Event-ID', () => {
     const [seen] = await reader.until(1);
     // Ten updates per request, which is faster than ten requests. More at a time would wait for the same memory until the
     // service refuses them, on a busy machine.
-    const update = { name: 'update', arguments: { memory_id: id, importance: 0.5 } };
+    const update = { name: 'memory_update', arguments: { memory_id: id, importance: 0.5 } };
     const json = Array.from({ length: 10 }, (_, n) => ({
       jsonrpc: '2.0',
       id: n,

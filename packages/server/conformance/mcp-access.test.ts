@@ -7,9 +7,9 @@ import { addKey } from './keys.ts';
 import { type RunningServer, startServer } from './server.ts';
 import { expectCleanEnd, WORDS_ONLY } from './under-test.ts';
 
-const READING = ['recall', 'session', 'stats'];
-const WRITING = [...READING, 'forget', 'store', 'update'].sort();
-const ALL = [...WRITING, 'consolidate'].sort();
+const READING = ['memory_recall', 'memory_session', 'memory_stats'];
+const WRITING = [...READING, 'memory_forget', 'memory_store', 'memory_update'].sort();
+const ALL = [...WRITING, 'memory_consolidate'].sort();
 
 const connectWithKey = (server: RunningServer, key: string): Promise<Agent> =>
   httpAgent(server.port, { authorization: `Bearer ${key}` });
@@ -33,17 +33,19 @@ describe('MCP access with API keys', () => {
     const getNames = async ({ client }: Agent) => (await client.listTools()).tools.map(({ name }) => name).sort();
     expect(await Promise.all([reader, writer, operator].map(getNames))).toEqual([READING, WRITING, ALL]);
 
-    expect((await reader.failure('store', { content: 'not mine to write' })).error.code).toBe('FORBIDDEN');
-    expect((await writer.failure('consolidate')).text).toMatch(/^FORBIDDEN: the tool consolidate needs .* operate/);
+    expect((await reader.failure('memory_store', { content: 'not mine to write' })).error.code).toBe('FORBIDDEN');
+    expect((await writer.failure('memory_consolidate')).text).toMatch(
+      /^FORBIDDEN: the tool memory_consolidate needs .* operate/,
+    );
     const id = await writer.store({ content: 'the oven runs hot', session_id: 'oven' });
-    const recall = (agent: Agent) => agent.call<RecallResponse>('recall', { query: 'oven' });
+    const recall = (agent: Agent) => agent.call<RecallResponse>('memory_recall', { query: 'oven' });
     expect((await recall(reader)).results).toMatchObject([{ id }]);
     expect((await recall(operator)).total).toBe(0);
-    expect((await operator.failure('forget', { memory_id: id })).error.code).toBe('NOT_FOUND');
+    expect((await operator.failure('memory_forget', { memory_id: id })).error.code).toBe('NOT_FOUND');
     await expect(operator.client.readResource({ uri: `memory://${id}` })).rejects.toMatchObject({ code: -32602 });
     expect((await operator.client.listResources()).resources).toEqual([]);
     expect((await reader.client.listResources()).resources).toMatchObject([{ uri: 'session://oven' }]);
-    expect((await reader.call<StatsResponse>('stats')).db_size_mb).toBeLessThan(0.001);
+    expect((await reader.call<StatsResponse>('memory_stats')).db_size_mb).toBeLessThan(0.001);
     await Promise.all([reader, writer, operator].map((agent) => agent.end()));
   });
 
@@ -57,10 +59,10 @@ describe('MCP access with API keys', () => {
       await agent.store({ content: 'the next page', session_id: 'page 0' });
     }
     const { nextCursor = '' } = await writer.client.request({ method: 'resources/list' });
-    const { next_cursor: cursor } = await writer.call<SessionResponse>('session', { session_id: 'page 0', limit: 1 });
+    const { next_cursor: cursor } = await writer.call<SessionResponse>('memory_session', { session_id: 'page 0', limit: 1 });
     for (const agent of [operator, ofUser]) {
       await expect(agent.client.listResources({ cursor: nextCursor })).rejects.toMatchObject({ code: -32602 });
-      const { error } = await agent.failure('session', { session_id: 'page 0', cursor });
+      const { error } = await agent.failure('memory_session', { session_id: 'page 0', cursor });
       expect(error).toMatchObject({ code: 'INVALID_REQUEST', details: [{ path: '/cursor' }] });
     }
     expect((await writer.client.listResources({ cursor: nextCursor })).resources).not.toEqual([]);

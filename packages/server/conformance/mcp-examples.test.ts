@@ -40,7 +40,7 @@ const memoryd = useServer({ env: WORDS_ONLY });
 
 async function expectTools(connected: Promise<Agent>): Promise<void> {
   const agent = await connected;
-  expect(await agent.call('stats')).toMatchObject({ working_count: 0 });
+  expect(await agent.call('memory_stats')).toMatchObject({ working_count: 0 });
   await agent.end();
 }
 

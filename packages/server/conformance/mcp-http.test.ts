@@ -37,7 +37,7 @@ describe('POST /mcp', () => {
   });
 
   it('responds to every request of a batch in protocol version 2025-03-26', async () => {
-    const store = { name: 'store', arguments: { content: 'stored in a batch', session_id: 'batch' } };
+    const store = { name: 'memory_store', arguments: { content: 'stored in a batch', session_id: 'batch' } };
     const batch = [
       PING,
       { jsonrpc: '2.0', method: 'notifications/initialized' },
@@ -54,7 +54,7 @@ describe('POST /mcp', () => {
       jsonrpc: '2.0',
       id: 1,
       method: 'tools/call',
-      params: { name: 'recall', arguments: { query: 'x' } },
+      params: { name: 'memory_recall', arguments: { query: 'x' } },
     };
     const messages = getMessages(await post(memoryd, [recall, cancelled], { 'mcp-protocol-version': '2025-03-26' }));
     expect(messages.map(({ id }) => id)).toEqual([1]);
@@ -109,7 +109,7 @@ describe('POST /mcp', () => {
     ['a list', []],
     ['a text', '{}'],
   ])('rejects %s as tool arguments', async (_row, args) => {
-    const params = { name: 'stats', arguments: args };
+    const params = { name: 'memory_stats', arguments: args };
     const [message] = getMessages(await post(memoryd, { jsonrpc: '2.0', id: 7, method: 'tools/call', params }));
     expect(message).toMatchObject({ id: 7, error: { code: -32602, message: 'arguments must be a JSON object' } });
   });
@@ -120,7 +120,7 @@ describe('POST /mcp', () => {
       agents.map(async (agent, index) => {
         const content = `agent number${index} was here`;
         const id = await agent.store({ content, session_id: `agent ${index}` });
-        const answer = await agent.call<RecallResponse>('recall', { query: `number${index}` });
+        const answer = await agent.call<RecallResponse>('memory_recall', { query: `number${index}` });
         expect(answer.results[0]).toMatchObject({ id, content });
       }),
     );
@@ -130,7 +130,7 @@ describe('POST /mcp', () => {
   it('continues to work after an agent disconnects during a consolidation', async () => {
     await memoryd.storeAll(Array.from({ length: 200 }, (_, i) => ({ content: `memory ${i}` })));
     const agent = await httpAgent(memoryd.server.port);
-    const consolidating = agent.client.callTool({ name: 'consolidate', arguments: {} }).catch(() => undefined);
+    const consolidating = agent.client.callTool({ name: 'memory_consolidate', arguments: {} }).catch(() => undefined);
     await agent.client.close();
     await consolidating;
     expect(getMessages(await post(memoryd, PING))).toHaveLength(1);
@@ -140,10 +140,10 @@ describe('POST /mcp', () => {
   it('continues to work after an agent cancels a call', async () => {
     const agent = await httpAgent(memoryd.server.port);
     const cancel = new AbortController();
-    const call = agent.client.callTool({ name: 'consolidate', arguments: {} }, { signal: cancel.signal });
+    const call = agent.client.callTool({ name: 'memory_consolidate', arguments: {} }, { signal: cancel.signal });
     cancel.abort('changed my mind');
     await expect(call).rejects.toThrow(/changed my mind/);
-    expect(await agent.call('stats')).toMatchObject({ working_count: expect.any(Number) });
+    expect(await agent.call('memory_stats')).toMatchObject({ working_count: expect.any(Number) });
     await agent.end();
   });
 });
@@ -152,7 +152,7 @@ describe('/mcp?timezone=', () => {
   const evening = { content: 'the anchor is rusty', created_at: '2026-11-28T04:30:00Z' };
   const getTimes = async (port: number, query = '') => {
     const agent = await httpAgent(port, {}, query);
-    const { results } = await agent.call<RecallResponse>('recall', { query: 'anchor' });
+    const { results } = await agent.call<RecallResponse>('memory_recall', { query: 'anchor' });
     await agent.end();
     return results.map(({ created_at }) => created_at);
   };
@@ -250,7 +250,7 @@ describe('/mcp with an Origin header', () => {
     const foreign = ['https://evil.example', 'http://localhost.evil.example', 'null', 'http://127.0.0.1:1', ''];
     it.each(foreign)('rejects POST, GET and DELETE from the origin "%s"', async (origin) => {
       const headers = { origin };
-      const call = { name: 'store', arguments: { content: 'planted by a page' } };
+      const call = { name: 'memory_store', arguments: { content: 'planted by a page' } };
       const store = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: call };
       expectError(await post(await getClient(), store, headers), { code: 'FORBIDDEN' });
       for (const method of ['GET', 'DELETE']) {

@@ -104,9 +104,9 @@ describe('memoryd mcp', () => {
     await raw.initialize();
     raw.send({ id: 3, method: 'logging/setLevel', params: { level: 'debug' } });
     await raw.response(3);
-    raw.send(raw.call(1, 'store', { content: 'kept all the same' }));
+    raw.send(raw.call(1, 'memory_store', { content: 'kept all the same' }));
     await raw.response(1);
-    raw.send(raw.call(2, 'recall', { query: 'kept' }));
+    raw.send(raw.call(2, 'memory_recall', { query: 'kept' }));
     expect((await raw.response(2)).result).toMatchObject({ structuredContent: { total: 1 } });
     const logMessages = () => raw.messages().filter(({ method }) => method === 'notifications/message');
     await eventually('a log message about the query', 20_000, () =>
@@ -145,7 +145,7 @@ describe('log messages to an MCP client', () => {
     raw.send({ ...message, id });
     return raw.response(id);
   };
-  const recall = (query: string) => request(raw.call(0, 'recall', { query }));
+  const recall = (query: string) => request(raw.call(0, 'memory_recall', { query }));
   const setLevel = (level: string) => request({ method: 'logging/setLevel', params: { level } });
 
   it('log messages to an MCP client have at least the level warning by default, or the level that the client sets', async () => {
@@ -169,12 +169,12 @@ describe('several MCP agents on one file', () => {
     const server = await startClient({ dbPath, env: WORDS_ONLY });
     const raw = new RawClient(dbPath);
     await raw.initialize();
-    const found = async (query: string) => (await agent.call<RecallResponse>('recall', { query })).results;
+    const found = async (query: string) => (await agent.call<RecallResponse>('memory_recall', { query })).results;
 
     const id = await agent.store({ content: 'the anchor is rusty' });
     expect(await found('anchor')).toMatchObject([{ id }]);
     expect(await server.recalled('anchor')).toEqual([id]);
-    raw.send(raw.call(1, 'update', { memory_id: id, content: 'the anchor is new' }));
+    raw.send(raw.call(1, 'memory_update', { memory_id: id, content: 'the anchor is new' }));
     await raw.response(1);
     expect(await found('anchor')).toMatchObject([{ content: 'the anchor is new' }]);
     await server.forget(id);
@@ -183,10 +183,10 @@ describe('several MCP agents on one file', () => {
     const notes = Array.from({ length: 30 }, (_, i) => ({ content: `note ${i}`, session_id: 'both' }));
     const writes = notes.flatMap((note) => [agent.store(note), server.store(note)]);
     const ids = await Promise.all(writes);
-    const session = await agent.call<{ memories: Memory[]; total: number }>('session', { session_id: 'both' });
+    const session = await agent.call<{ memories: Memory[]; total: number }>('memory_session', { session_id: 'both' });
     expect(session.memories.map((memory) => memory.id).sort()).toEqual(ids.sort());
 
-    raw.send(raw.call(2, 'store', { content: 'written before the end' }));
+    raw.send(raw.call(2, 'memory_store', { content: 'written before the end' }));
     await raw.response(2);
     await raw.process.end('SIGKILL');
     await agent.store({ content: 'written after the end' });
@@ -205,8 +205,8 @@ describe('several MCP agents on one file', () => {
     const getModel = async (env: Record<string, string>) => {
       const agent = await stdioAgent(dbPath, env);
       await agent.store({ content: 'the anchor is new' });
-      const { embedding } = await agent.call<StatsResponse>('stats', {});
-      expect((await agent.call<RecallResponse>('recall', { query: 'anchor' })).total).toBeGreaterThan(0);
+      const { embedding } = await agent.call<StatsResponse>('memory_stats', {});
+      expect((await agent.call<RecallResponse>('memory_recall', { query: 'anchor' })).total).toBeGreaterThan(0);
       await agent.end();
       return embedding?.model;
     };
@@ -247,7 +247,7 @@ describe('an invalid message to memoryd mcp', () => {
     ['that calls a tool without a name', { method: 'tools/call', params: {} }, -32602, /^name must be a string$/],
     [
       'with a list as arguments',
-      { method: 'tools/call', params: { name: 'stats', arguments: [] } },
+      { method: 'tools/call', params: { name: 'memory_stats', arguments: [] } },
       -32602,
       /^arguments must be a JSON object$/,
     ],
@@ -263,11 +263,11 @@ describe('an invalid message to memoryd mcp', () => {
     expect((await raw.response(id)).error).toMatchObject({ code, message: expect.stringMatching(reason) });
   });
 
-  it('an invalid message to memoryd mcp with extremely deep metadata returns INVALID_REQUEST', async () => {
+  it('an invalid message to memoryd mcp with extremely deep tags returns INVALID_REQUEST', async () => {
     const deep = '['.repeat(300_000) + ']'.repeat(300_000);
     const id = ++lastId;
-    const args = `{"content":"deep","metadata":{"a":${deep}}}`;
-    const params = `{"name":"store","arguments":${args}}`;
+    const args = `{"content":"deep","tags":${deep}}`;
+    const params = `{"name":"memory_store","arguments":${args}}`;
     raw.process.write(`{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":${params}}\n`);
     expect((await raw.response(id)).result).toMatchObject({ _meta: { error: { code: 'INVALID_REQUEST' } } });
   });
@@ -278,12 +278,12 @@ describe('an invalid message to memoryd mcp', () => {
       SERVICE_MAX_BATCH_BODY_BYTES: '200000',
     });
     await raw.initialize();
-    raw.send(raw.call(1, 'store', { content: 'x'.repeat(100_000) }));
+    raw.send(raw.call(1, 'memory_store', { content: 'x'.repeat(100_000) }));
     expect((await raw.response(1)).result).toMatchObject({
       isError: true,
       _meta: { error: { code: 'PAYLOAD_TOO_LARGE' } },
     });
-    raw.send(raw.call(2, 'store', { content: 'x'.repeat(300_000) }));
+    raw.send(raw.call(2, 'memory_store', { content: 'x'.repeat(300_000) }));
     const log = await raw.expectExit(1);
     expect(log.at(-1)).toMatchObject({ level: 'ERROR', event: 'agent_disconnected', reason: 'message too large' });
   });
@@ -295,8 +295,8 @@ describe('memoryd mcp shuts down', () => {
     const raw = new RawClient(`http://127.0.0.1:${server.server.port}`);
     await raw.initialize();
     raw.send(
-      ...Array.from({ length: 20 }, (_, i) => raw.call(i + 1, 'store', { content: `note ${i}` })),
-      raw.call(21, 'consolidate', {}),
+      ...Array.from({ length: 20 }, (_, i) => raw.call(i + 1, 'memory_store', { content: `note ${i}` })),
+      raw.call(21, 'memory_consolidate', {}),
     );
     await raw.end();
     const responses = raw.messages().filter(({ result }) => result?.structuredContent);
@@ -315,7 +315,7 @@ describe('memoryd mcp shuts down', () => {
     await once(silent, 'listening');
     const raw = new RawClient(`http://127.0.0.1:${(silent.address() as AddressInfo).port}`);
     await raw.initialize();
-    raw.send(raw.call(1, 'recall', { query: 'kept' }));
+    raw.send(raw.call(1, 'memory_recall', { query: 'kept' }));
     const log = await raw.end();
     expect(log.map(({ event }) => event).slice(-2)).toEqual(['agent_disconnected', 'requests_cut']);
   });
@@ -328,9 +328,9 @@ describe('memoryd mcp shuts down', () => {
     const dbPath = newFile();
     const raw = new RawClient(dbPath);
     await raw.initialize();
-    raw.send(raw.call(1, 'store', { content: 'kept' }));
+    raw.send(raw.call(1, 'memory_store', { content: 'kept' }));
     await raw.response(1);
-    raw.send(raw.call(2, 'consolidate', {}), raw.call(3, 'recall', { query: 'kept' }));
+    raw.send(raw.call(2, 'memory_consolidate', {}), raw.call(3, 'memory_recall', { query: 'kept' }));
     raw.process.write('{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"sto');
     raw.process.hangUp();
     expect((await raw.process.exited).code).toBe(0);
@@ -344,14 +344,14 @@ it('memoryd mcp sends no response to a cancelled request, and shuts down gracefu
   const dbPath = newFile();
   const raw = new RawClient(dbPath);
   await raw.initialize();
-  raw.send(raw.call(1, 'store', { content: 'soon promoted' }));
+  raw.send(raw.call(1, 'memory_store', { content: 'soon promoted' }));
   await raw.response(1);
-  raw.send(raw.call(2, 'consolidate', {}, { _meta: { progressToken: 'p' } }), {
+  raw.send(raw.call(2, 'memory_consolidate', {}, { _meta: { progressToken: 'p' } }), {
     method: 'notifications/cancelled',
     params: { requestId: 2, reason: 'changed my mind' },
   });
   // The next consolidation waits for the running one, so its response comes later.
-  raw.send(raw.call(3, 'consolidate', {}));
+  raw.send(raw.call(3, 'memory_consolidate', {}));
   expect((await raw.response(3)).result).toMatchObject({ structuredContent: { status: 'consolidated' } });
   expect((await raw.process.end('SIGTERM')).code).toBe(0);
   expect(raw.messages().map(({ id }) => id)).not.toContain(2);
@@ -372,7 +372,7 @@ describe('memoryd mcp shows times', () => {
   ])('memoryd mcp shows times in the time zone of %s', async (_whose, env, flags, shown) => {
     const agent = await commandAgent(['--db-path', newFile(), ...flags], { ...WORDS_ONLY, ...env });
     await agent.store({ content: 'the anchor is rusty', created_at: '2026-11-28T04:30:00Z' });
-    const { results } = await agent.call<RecallResponse>('recall', { query: 'anchor' });
+    const { results } = await agent.call<RecallResponse>('memory_recall', { query: 'anchor' });
     expect(results).toMatchObject([{ created_at: shown }]);
     await agent.end();
   });

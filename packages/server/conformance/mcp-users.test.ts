@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Memory, RecallResponse, SessionResponse, StatsResponse, StoreRequest } from '@memoryd/contract';
+import type { Memory, RecallResponse, SessionResponse, StatsResponse } from '@memoryd/contract';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Agent, commandAgent, httpAgent } from './agent.ts';
 import { createTemporaryFolder } from './folders.ts';
@@ -96,14 +96,16 @@ describe.each(connections)('MCP agents of two users, $access,', ({ open }) => {
 
   it('MCP agents of two users receive neither namespace-wide tools nor tools with a user parameter', async () => {
     const { tools } = await agents.ada.client.listTools();
-    expect(tools.map(({ name }) => name).sort()).toEqual(['forget', 'recall', 'session', 'stats', 'store', 'update']);
+    expect(tools.map(({ name }) => name).sort()).toEqual([
+      ...['memory_forget', 'memory_recall', 'memory_session', 'memory_stats', 'memory_store', 'memory_update'],
+    ]);
     for (const { name, inputSchema } of [...tools, ...(await agents.all.client.listTools()).tools]) {
       for (const field of ['user_id', 'agent_id', 'shared', 'attachment', 'attachments'])
         expect(inputSchema.properties, name).not.toHaveProperty(field);
     }
-    const { error } = await agents.ada.failure('recall', { query: 'bittern', user_id: 'ben' });
+    const { error } = await agents.ada.failure('memory_recall', { query: 'bittern', user_id: 'ben' });
     expect(error).toMatchObject({ code: 'INVALID_REQUEST', message: expect.stringContaining('user_id') });
-    expect((await agents.ada.failure('consolidate')).error.code).toBe('FORBIDDEN');
+    expect((await agents.ada.failure('memory_consolidate')).error.code).toBe('FORBIDDEN');
   });
 
   it('store memories with their user and agent', async () => {
@@ -114,11 +116,11 @@ describe.each(connections)('MCP agents of two users, $access,', ({ open }) => {
 
   it('recall, read and count only their own memories', async () => {
     for (const user of ['ada', 'ben'] as const) {
-      const { results } = await agents[user].call<RecallResponse>('recall', { query: 'bittern' });
+      const { results } = await agents[user].call<RecallResponse>('memory_recall', { query: 'bittern' });
       expect(results.map(({ id }) => id)).toEqual([ids[user]]);
-      const { memories } = await agents[user].call<SessionResponse>('session', { session_id: 'marsh' });
+      const { memories } = await agents[user].call<SessionResponse>('memory_session', { session_id: 'marsh' });
       expect(memories.map(({ id }) => id)).toEqual([ids[user]]);
-      expect(await agents[user].call<StatsResponse>('stats')).toMatchObject({ working_count: 1 });
+      expect(await agents[user].call<StatsResponse>('memory_stats')).toMatchObject({ working_count: 1 });
       const { resources } = await agents[user].client.listResources();
       expect(resources).toMatchObject([{ uri: 'session://marsh', description: expect.stringMatching(/^1 memory,/) }]);
       const prompt = { name: 'recall_context', arguments: { task: 'bittern' } };
@@ -130,16 +132,16 @@ describe.each(connections)('MCP agents of two users, $access,', ({ open }) => {
 
   it('MCP agents of two users get NOT_FOUND for a memory of the other user', async () => {
     const { ada } = agents;
-    const correction: StoreRequest = { content: 'the heron croaks', supersedes: ids.ben };
+    const correction = { content: 'the heron croaks', supersedes: ids.ben };
     for (const [tool, args] of [
-      ['update', { memory_id: ids.ben, importance: 1 }],
-      ['forget', { memory_id: ids.ben }],
-      ['store', correction],
+      ['memory_update', { memory_id: ids.ben, importance: 1 }],
+      ['memory_forget', { memory_id: ids.ben }],
+      ['memory_store', correction],
     ] as const) {
       expect((await ada.failure(tool, args)).error.code, tool).toBe('NOT_FOUND');
     }
     await expect(ada.client.readResource({ uri: `memory://${ids.ben}` })).rejects.toMatchObject({ code: -32602 });
-    expect((await agents.ben.call<RecallResponse>('recall', { query: 'bittern' })).total).toBe(1);
+    expect((await agents.ben.call<RecallResponse>('memory_recall', { query: 'bittern' })).total).toBe(1);
   });
 
   it('MCP agents of two users share a session that an agent of the whole namespace lists once', async () => {
@@ -182,10 +184,12 @@ describe('the URL parameters of MCP over HTTP', () => {
     const stored = await client.ok({ path: `/memories/${id}`, headers: writer });
     expect(stored).toMatchObject({ user_id: 'ada', agent_id: 'cook' });
     const recallIds = async (agent?: Agent) =>
-      (await agent?.call<RecallResponse>('recall', { query: 'marsh' }))?.results.map((result) => result.id).sort();
+      (await agent?.call<RecallResponse>('memory_recall', { query: 'marsh' }))?.results
+        .map((result) => result.id)
+        .sort();
     expect(await recallIds(cook)).toEqual([id]);
     expect(await recallIds(reader)).toEqual([id, shared].sort());
-    expect((await reader?.failure('forget', { memory_id: shared }))?.error.code).toBe('NOT_FOUND');
+    expect((await reader?.failure('memory_forget', { memory_id: shared }))?.error.code).toBe('NOT_FOUND');
     await cook?.end();
     await reader?.end();
   });

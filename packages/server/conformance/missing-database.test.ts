@@ -59,26 +59,33 @@ describe('a missing database', () => {
   it('a missing database is empty for an agent, and is created once by its first stores', async () => {
     const { database, isMissing } = await nameMissingDatabase();
     const agent = await commandAgent(databaseFlags(database), { ...WORDS_ONLY, ...databaseEnvironment(database) });
-    expect(await agent.call('recall', { query: 'tea' })).toEqual({ results: [], total: 0 });
-    expect(await agent.call('session', { session_id: 's' })).toEqual({ session_id: 's', memories: [], total: 0 });
-    expect(await agent.call('stats')).toMatchObject({ working_count: 0, db_size_mb: 0, pending_embeddings: 0 });
-    expect(await agent.call('consolidate')).toEqual({
+    expect(await agent.call('memory_recall', { query: 'tea' })).toEqual({ results: [], total: 0 });
+    expect(await agent.call('memory_session', { session_id: 's' })).toEqual({
+      session_id: 's',
+      memories: [],
+      total: 0,
+    });
+    expect(await agent.call('memory_stats')).toMatchObject({ working_count: 0, db_size_mb: 0, pending_embeddings: 0 });
+    expect(await agent.call('memory_consolidate')).toEqual({
       status: 'consolidated',
       consolidated_count: 0,
       evicted_count: 0,
     });
-    for (const name of ['update', 'forget']) {
-      const { error } = await agent.failure(name, { memory_id: 'x', ...(name === 'update' && { importance: 1 }) });
+    for (const [name, args] of [
+      ['memory_update', { importance: 1 }],
+      ['memory_forget', {}],
+    ] as const) {
+      const { error } = await agent.failure(name, { memory_id: 'x', ...args });
       expect(error.code).toBe('NOT_FOUND');
     }
-    expect((await agent.failure('store', { content: '' })).error.code).toBe('INVALID_REQUEST');
+    expect((await agent.failure('memory_store', { content: '' })).error.code).toBe('INVALID_REQUEST');
     await agent.client.listResources();
     await expect(agent.client.readResource({ uri: 'memory://memories/x' })).rejects.toThrow();
     const [prompt] = (await agent.client.listPrompts()).prompts;
     await agent.client.getPrompt({ name: prompt?.name ?? '', arguments: { task: 'tea' } });
     expect(await isMissing()).toBe(true);
     const ids = await Promise.all(['black tea', 'green tea'].map((content) => agent.store({ content })));
-    const { results } = await agent.call<RecallResponse>('recall', { query: 'tea' });
+    const { results } = await agent.call<RecallResponse>('memory_recall', { query: 'tea' });
     expect(results.map(({ id }) => id).sort()).toEqual(ids.sort());
     await agent.end();
   });
@@ -87,9 +94,9 @@ describe('a missing database', () => {
     const { database } = await nameMissingDatabase();
     const env = { ...WORDS_ONLY, ...databaseEnvironment(database) };
     const agent = await commandAgent(databaseFlags(database), env);
-    expect(await agent.call<StatsResponse>('stats')).toMatchObject({ working_count: 0 });
+    expect(await agent.call<StatsResponse>('memory_stats')).toMatchObject({ working_count: 0 });
     expect((await runInProcess(['store', 'black tea', ...databaseFlags(database)], { env })).code).toBe(0);
-    expect(await agent.call<RecallResponse>('recall', { query: 'tea' })).toMatchObject({ total: 1 });
+    expect(await agent.call<RecallResponse>('memory_recall', { query: 'tea' })).toMatchObject({ total: 1 });
     await agent.end();
   });
 });

@@ -29,7 +29,7 @@ const PLACES: Record<string, (user: string) => Promise<string[]>> = {
     toTexts(await memoryd.recall(QUESTION, `top_k=20&superseded=false&user_id=${user}`)),
   'the MCP tool': (user) =>
     withAgent(user, async (agent) =>
-      toTexts(await agent.call<RecallResponse>('recall', { query: QUESTION, top_k: 20 })),
+      toTexts(await agent.call<RecallResponse>('memory_recall', { query: QUESTION, top_k: 20 })),
     ),
   'the MCP prompt': (user) =>
     withAgent(user, async ({ client }) => {

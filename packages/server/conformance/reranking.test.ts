@@ -58,7 +58,7 @@ describe('a service with a reranker', () => {
     const client = new MemoryClient({ url: `http://127.0.0.1:${memoryd.server.port}` });
     expect(await getReranked(() => client.recall({ query: QUERY }))).toEqual(overRest);
     const agent = await httpAgent(memoryd.server.port);
-    expect(await getReranked(() => agent.call<RecallResponse>('recall', { query: QUERY }))).toEqual(overRest);
+    expect(await getReranked(() => agent.call<RecallResponse>('memory_recall', { query: QUERY }))).toEqual(overRest);
     await agent.end();
     expect(await memoryd.get<HealthResponse>('/health')).toMatchObject({ reranker: 'ready' });
     const metrics = (await memoryd.send({ path: '/metrics', headers: { accept: 'application/openmetrics-text' } }))

@@ -1,5 +1,5 @@
 import { MemoryClient, type MemoryEvent } from '@memoryd/client';
-import type { MemoryApi, StoreOptions, StoreRequest, StoreResponse } from '@memoryd/contract';
+import type { MemoryApi, RecallResponse, StoreOptions, StoreRequest, StoreResponse } from '@memoryd/contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { send } from './http.ts';
@@ -296,12 +296,20 @@ function createMcpApi(fallback: MemoryApi, key: string, parameters: string): Mem
     ...(fallback as MemoryApi),
     ...pickMethods(fallback),
     store: (request, { idempotencyKey } = {}) =>
-      call('store', request, '', { 'memoryd/idempotencyKey': idempotencyKey }),
-    recall: ({ shared, ...request }) => call('recall', request, shared ? '&shared=true' : ''),
-    session: (request) => call('session', request),
-    update: (memory_id, request) => call('update', { memory_id, ...request }),
-    forget: (memory_id) => call('forget', { memory_id }),
-    stats: () => call('stats', {}),
+      call('memory_store', request, '', { 'memoryd/idempotencyKey': idempotencyKey }),
+    // The tool returns at most 50 results. Which ones depends on word statistics of the namespace.
+    async recall(request) {
+      const { query, tag: tags, shared } = request;
+      const args = { query, tags, top_k: 50, current: false };
+      const { results } = await call<RecallResponse>('memory_recall', args, shared ? '&shared=true' : '');
+      const all = await fallback.recall(request);
+      expect(all.results.map(({ id }) => id)).toEqual(expect.arrayContaining(results.map(({ id }) => id)));
+      return all;
+    },
+    session: (request) => call('memory_session', request),
+    update: (memory_id, request) => call('memory_update', { memory_id, ...request }),
+    forget: (memory_id) => call('memory_forget', { memory_id }),
+    stats: () => call('memory_stats', {}),
   };
 }
 

@@ -83,51 +83,47 @@ describe('REST', () => {
 
 describe('MCP', () => {
   // The tools have no parameter for a user.
-  const toRecall = (user: string) => ({ query: WHAT_HOLDS_QUERY, top_k: 20, tag: [user] });
+  const toRecall = (user: string) => ({ query: WHAT_HOLDS_QUERY, top_k: 20, tags: [user] });
   const readers: WhatHoldsReader<Agent>[] = [
     {
       name: 'the recall tool',
-      read: async (agent, { user }) => getIds((await agent.call<RecallResponse>('recall', toRecall(user))).results),
+      read: async (agent, { user }) =>
+        getIds((await agent.call<RecallResponse>('memory_recall', toRecall(user))).results),
     },
     {
       name: 'the text of the recall tool',
       byText: true,
       async read(agent, { user }) {
-        return readListing(getText(await agent.result('recall', toRecall(user)))).map(({ text }) => text);
+        return readListing(getText(await agent.result('memory_recall', toRecall(user)))).map(({ text }) => text);
       },
     },
     {
       name: 'the recall tool with as_of',
       time: LATER,
       read: async (agent, { user }) =>
-        getIds((await agent.call<RecallResponse>('recall', { ...toRecall(user), as_of: LATER })).results),
+        getIds((await agent.call<RecallResponse>('memory_recall', { ...toRecall(user), as_of: LATER })).results),
     },
     {
       name: 'the recall tool with current false',
       returns: 'replacements',
       read: async (agent, { user }) =>
-        withSuccessors((await agent.call<RecallResponse>('recall', { ...toRecall(user), current: false })).results),
+        withSuccessors(
+          (await agent.call<RecallResponse>('memory_recall', { ...toRecall(user), current: false })).results,
+        ),
     },
     {
       name: 'the recall tool with a word for before',
       returns: 'replacements',
       async read(agent, { user }) {
         const request = { ...toRecall(user), query: `What did the ${WHAT_HOLDS_QUERY} eat before?` };
-        return withSuccessors((await agent.call<RecallResponse>('recall', request)).results);
+        return withSuccessors((await agent.call<RecallResponse>('memory_recall', request)).results);
       },
     },
     {
       name: 'the session tool',
       ...TRANSCRIPT,
       read: async (agent, { user }) =>
-        getIds((await agent.call<SessionResponse>('session', { session_id: user })).memories),
-    },
-    {
-      name: 'the session tool with as_of',
-      time: LATER,
-      ...TRANSCRIPT,
-      read: async (agent, { user }) =>
-        getIds((await agent.call<SessionResponse>('session', { session_id: user, as_of: LATER })).memories),
+        getIds((await agent.call<SessionResponse>('memory_session', { session_id: user })).memories),
     },
     {
       name: 'the prompt',

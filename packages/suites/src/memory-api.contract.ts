@@ -8,12 +8,6 @@ export interface MemoryApiUnderTest {
   close(): Promise<void>;
 }
 
-/** Options of `memoryApiContract`. */
-interface MemoryApiContractOptions {
-  /** Methods that the adapter does not support, each with the reason. */
-  without?: Partial<Record<keyof MemoryApi, string>>;
-}
-
 /** Identifiers that are hard to encode in a path, a query string or a frame. */
 const AWKWARD_IDS = ['a/b', 'a%2Fb', '50 % off?', '#1&x=y+z', 'a"b\\c', 'ключ', '日本語 🎉', 'x'.repeat(256)];
 
@@ -37,10 +31,7 @@ async function expectError(call: Promise<unknown>, code: ErrorCode, path?: strin
  * Contract tests of `MemoryApi`, in process or over HTTP: each method, and each error by its code. `open` is called
  * once for all tests. The API under test must recall by words alone and must not consolidate by itself.
  */
-export function memoryApiContract(
-  open: () => Promise<MemoryApiUnderTest>,
-  { without = {} }: MemoryApiContractOptions = {},
-): void {
+export function memoryApiContract(open: () => Promise<MemoryApiUnderTest>): void {
   let opened: MemoryApiUnderTest;
   let memory: MemoryApi;
   beforeAll(async () => {
@@ -48,14 +39,6 @@ export function memoryApiContract(
     memory = opened.memory;
   });
   afterAll(() => opened.close());
-
-  function describeMethod(name: keyof MemoryApi, tests: () => void, title: string = name): void {
-    const reason = without[name];
-    describe(title, () => {
-      if (reason === undefined) tests();
-      else it('skips a method that is not supported', ({ skip }) => skip(reason));
-    });
-  }
 
   async function getId(stored: Promise<{ id: string }>): Promise<string> {
     return (await stored).id;
@@ -87,7 +70,7 @@ export function memoryApiContract(
     }
   }
 
-  describeMethod('store', () => {
+  describe('store', () => {
     it('stores every field of the request', async () => {
       const corrected = await getId(memory.store({ content: 'the key hangs by the door' }));
       const fields = {
@@ -242,7 +225,7 @@ export function memoryApiContract(
     });
   });
 
-  describeMethod('storeBatch', () => {
+  describe('storeBatch', () => {
     it('returns an id or an error for each memory of the batch, in order', async () => {
       const good = { content: 'in a batch', session_id: 'batch' };
       const response = await memory.storeBatch([good, { ...good, content: '' }, { ...good, content: 'the other' }]);
@@ -326,7 +309,7 @@ export function memoryApiContract(
     });
   });
 
-  describeMethod('recall', () => {
+  describe('recall', () => {
     it('finds a memory by its words as soon as it is stored, with the best result first', async () => {
       const [far, near] = await storeAll('recall', ['a zebrafinch flew by', 'zebrafinch, zebrafinch and okapi']);
       const { results, total } = await memory.recall({ query: 'zebrafinch and okapi' });
@@ -573,7 +556,7 @@ export function memoryApiContract(
     });
   });
 
-  describeMethod('session', () => {
+  describe('session', () => {
     it('returns the transcript, oldest first, page by page', async () => {
       const contents = ['good morning', 'hello', 'how are you', 'well', 'and you'];
       const ids = await storeAll('transcript', contents);
@@ -623,7 +606,7 @@ export function memoryApiContract(
     });
   });
 
-  describeMethod('sessions', () => {
+  describe('sessions', () => {
     it('returns the session of the memory with an external id', async () => {
       await memory.store({ content: 'x', session_id: 'named', external_id: 'in a named session' });
       const { sessions } = await memory.sessions({ external_id: 'in a named session' });
@@ -657,7 +640,7 @@ export function memoryApiContract(
     });
   });
 
-  describeMethod('memory', () => {
+  describe('memory', () => {
     it.each(['', ...UNKNOWN_IDS, 'x'.repeat(5000)])('returns NOT_FOUND for an unknown id (%#)', async (id) => {
       await expectError(memory.memory(id), 'NOT_FOUND');
     });
@@ -668,7 +651,7 @@ export function memoryApiContract(
     });
   });
 
-  describeMethod('history', () => {
+  describe('history', () => {
     it('returns all texts of a memory, or the text at a given time', async () => {
       const id = await getId(memory.store({ content: 'first draft' }));
       for (const content of ['second draft', 'third draft']) await memory.update(id, { content });
@@ -729,7 +712,7 @@ export function memoryApiContract(
       expect(transcript).toMatchObject({ total: 1, memories: [earlier] });
     });
 
-    describeMethod('memories', () => {
+    describe('memories', () => {
       it('returns lists and the history of a time as they were', async () => {
         const { id, known_at } = known;
         const earlier = { id, content: 'the samovar is brass', revision: 1, tags: tag };
@@ -765,7 +748,7 @@ export function memoryApiContract(
     });
   });
 
-  describeMethod('memories', () => {
+  describe('memories', () => {
     it('returns the memory with an external id', async () => {
       await memory.storeBatch(['list a', 'list b'].map((external_id) => ({ content: 'listed by name', external_id })));
       const { memories, total } = await memory.memories({ external_id: 'list b' });
@@ -860,7 +843,7 @@ export function memoryApiContract(
     });
   });
 
-  describeMethod('update', () => {
+  describe('update', () => {
     it('changes the fields of the request, and keeps the other fields', async () => {
       const fields = { content: 'a vole', tags: ['a'], importance: 0.25, metadata: { n: 1 } };
       const id = await getId(memory.store({ ...fields, expires_at: '2999-01-01T00:00:00Z' }));
@@ -952,7 +935,7 @@ export function memoryApiContract(
     });
   });
 
-  describeMethod('forget', () => {
+  describe('forget', () => {
     it('deletes a memory permanently', async () => {
       const id = await getId(memory.store({ content: 'the forgettable dunlin', session_id: 'forgotten' }));
       expect(await memory.forget(id)).toMatchObject({ status: 'forgotten', id });
@@ -988,7 +971,7 @@ export function memoryApiContract(
     });
   });
 
-  describeMethod('forgetMany', () => {
+  describe('forgetMany', () => {
     it('deletes the memories that match all conditions, and returns their number', async () => {
       const at = { tags: ['many'], source: 'swarm', created_at: '2010-01-01T00:00:00Z' };
       for (const session_id of ['one', 'one', 'other']) await memory.store({ content: 'a midge', session_id, ...at });
@@ -1056,7 +1039,7 @@ export function memoryApiContract(
     });
   });
 
-  describeMethod('consolidate', () => {
+  describe('consolidate', () => {
     it('promotes stored memories, and returns their number', async () => {
       await memory.consolidate();
       const id = await getId(memory.store({ content: 'to be promoted' }));
@@ -1088,7 +1071,7 @@ export function memoryApiContract(
     });
   });
 
-  describeMethod('consolidations', () => {
+  describe('consolidations', () => {
     it('lists the runs, newest first, page by page', async () => {
       const ids: unknown[] = [];
       for (let run = 0; run < 3; run++) ids.push((await memory.consolidate()).id);
@@ -1109,7 +1092,7 @@ export function memoryApiContract(
     });
   });
 
-  describeMethod('consolidation', () => {
+  describe('consolidation', () => {
     it('returns the changes of a run, page by page', async () => {
       await memory.consolidate();
       const ids = await storeAll('what a run did', ['one stint', 'two stints', 'three stints']);
@@ -1134,7 +1117,7 @@ export function memoryApiContract(
     });
   });
 
-  describeMethod('undo', () => {
+  describe('undo', () => {
     it('undoes a run, and rejects a second undo of that run', async () => {
       await memory.consolidate();
       const promoted = await getId(memory.store({ content: 'to be put back' }));
@@ -1202,7 +1185,7 @@ export function memoryApiContract(
     });
   });
 
-  describeMethod('corrections', () => {
+  describe('corrections', () => {
     it('lists no corrections while none were suggested', async () => {
       for (const state of ['pending', 'accepted', 'declined'] as const) {
         expect(await memory.corrections({ state })).toEqual({ corrections: [], total: 0 });
@@ -1216,7 +1199,7 @@ export function memoryApiContract(
     });
   });
 
-  describeMethod('decideCorrection', () => {
+  describe('decideCorrection', () => {
     it.each(UNKNOWN_IDS)('returns NOT_FOUND for an unknown id (%#)', async (id) => {
       await expectError(memory.decideCorrection(id, { accept: true }), 'NOT_FOUND');
     });
@@ -1232,137 +1215,129 @@ export function memoryApiContract(
   const inScope = (userId: string, agentId?: string) =>
     withScope(memory).scope({ userId, ...(agentId !== undefined && { agentId }) });
 
-  describeMethod(
-    'users',
-    () => {
-      it('isolates two users from each other, even if texts and session ids are the same', async () => {
-        const words = { content: 'The corncrake calls at night', session_id: SESSION, tags: ['corncrake'] };
-        const [ada, ben] = [inScope('contract-ada'), inScope('contract-ben')];
-        const adas = await getId(ada.store(words));
-        const bens = await getId(ben.store(words));
-        await memory.consolidate();
-        expect(await ben.memory(bens)).toMatchObject({ user_id: 'contract-ben', tier: 'episodic' });
-        expect((await ben.recall({ query: 'corncrake' })).results.map(({ id }) => id)).toEqual([bens]);
-        expect((await ben.session({ session_id: SESSION })).memories.map(({ id }) => id)).toEqual([bens]);
-        expect(await ben.sessions({})).toMatchObject({ total: 1, sessions: [{ session_id: SESSION, total: 1 }] });
-        expect((await ben.memories({})).memories.map(({ id }) => id)).toEqual([bens]);
-        expect((await ben.stats()).episodic_count).toBe(1);
-        const lines: string[] = [];
-        for await (const line of ben.exportMemories()) lines.push(line);
-        expect(lines.slice(1).map((line) => JSON.parse(line).id)).toEqual([bens]);
-        for (const call of [
-          () => ben.memory(adas),
-          () => ben.history(adas),
-          () => ben.update(adas, { importance: 1 }),
-          () => ben.forget(adas),
-          () => ben.store({ ...words, supersedes: adas }),
-        ]) {
-          await expectError(call(), 'NOT_FOUND');
-        }
-        expect(await ben.forgetMany({ tag: 'corncrake' })).toMatchObject({ forgotten_count: 1 });
-        expect(await ada.memory(adas)).toMatchObject({ content: words.content });
-      });
+  describe('a scope', () => {
+    it('isolates two users from each other, even if texts and session ids are the same', async () => {
+      const words = { content: 'The corncrake calls at night', session_id: SESSION, tags: ['corncrake'] };
+      const [ada, ben] = [inScope('contract-ada'), inScope('contract-ben')];
+      const adas = await getId(ada.store(words));
+      const bens = await getId(ben.store(words));
+      await memory.consolidate();
+      expect(await ben.memory(bens)).toMatchObject({ user_id: 'contract-ben', tier: 'episodic' });
+      expect((await ben.recall({ query: 'corncrake' })).results.map(({ id }) => id)).toEqual([bens]);
+      expect((await ben.session({ session_id: SESSION })).memories.map(({ id }) => id)).toEqual([bens]);
+      expect(await ben.sessions({})).toMatchObject({ total: 1, sessions: [{ session_id: SESSION, total: 1 }] });
+      expect((await ben.memories({})).memories.map(({ id }) => id)).toEqual([bens]);
+      expect((await ben.stats()).episodic_count).toBe(1);
+      const lines: string[] = [];
+      for await (const line of ben.exportMemories()) lines.push(line);
+      expect(lines.slice(1).map((line) => JSON.parse(line).id)).toEqual([bens]);
+      for (const call of [
+        () => ben.memory(adas),
+        () => ben.history(adas),
+        () => ben.update(adas, { importance: 1 }),
+        () => ben.forget(adas),
+        () => ben.store({ ...words, supersedes: adas }),
+      ]) {
+        await expectError(call(), 'NOT_FOUND');
+      }
+      expect(await ben.forgetMany({ tag: 'corncrake' })).toMatchObject({ forgotten_count: 1 });
+      expect(await ada.memory(adas)).toMatchObject({ content: words.content });
+    });
 
-      it('recalls only the memories of its agent, and with shared: true also memories without an agent', async () => {
-        const user = 'contract-cleo';
-        const shared = await getId(inScope(user).store({ content: 'The dunnock sings for everyone' }));
-        const cook = await getId(inScope(user, 'cook').store({ content: 'The dunnock eats in the kitchen' }));
-        await inScope(user, 'guide').store({ content: 'The dunnock walks along the river' });
-        const createRecallForCheck = async (withShared: boolean) =>
-          (await inScope(user, 'cook').recall({ query: 'dunnock', shared: withShared })).results
-            .map(({ id }) => id)
-            .sort();
-        expect(await createRecallForCheck(false)).toEqual([cook]);
-        expect(await createRecallForCheck(true)).toEqual([shared, cook].sort());
-        await expectError(inScope(user, 'cook').update(shared, { importance: 1 }), 'NOT_FOUND');
-      });
+    it('recalls only the memories of its agent, and with shared: true also memories without an agent', async () => {
+      const user = 'contract-cleo';
+      const shared = await getId(inScope(user).store({ content: 'The dunnock sings for everyone' }));
+      const cook = await getId(inScope(user, 'cook').store({ content: 'The dunnock eats in the kitchen' }));
+      await inScope(user, 'guide').store({ content: 'The dunnock walks along the river' });
+      const createRecallForCheck = async (withShared: boolean) =>
+        (await inScope(user, 'cook').recall({ query: 'dunnock', shared: withShared })).results
+          .map(({ id }) => id)
+          .sort();
+      expect(await createRecallForCheck(false)).toEqual([cook]);
+      expect(await createRecallForCheck(true)).toEqual([shared, cook].sort());
+      await expectError(inScope(user, 'cook').update(shared, { importance: 1 }), 'NOT_FOUND');
+    });
 
-      it('rejects requests for another user and methods on the whole namespace', async () => {
-        const ada = inScope('contract-ada');
-        const user_id = 'contract-ben';
-        for (const call of [
-          () => ada.store({ content: 'not mine', user_id }),
-          () => ada.recall({ query: 'corncrake', user_id }),
-          () => ada.forgetMany({ tag: 'corncrake', user_id }),
-          () => ada.scope({ userId: user_id }).memories({}),
-          () => ada.users(),
-          () => ada.consolidate(),
-          () => ada.consolidations({}),
-        ]) {
-          await expectError(call(), 'FORBIDDEN');
-        }
-      });
+    it('rejects requests for another user and methods on the whole namespace', async () => {
+      const ada = inScope('contract-ada');
+      const user_id = 'contract-ben';
+      for (const call of [
+        () => ada.store({ content: 'not mine', user_id }),
+        () => ada.recall({ query: 'corncrake', user_id }),
+        () => ada.forgetMany({ tag: 'corncrake', user_id }),
+        () => ada.scope({ userId: user_id }).memories({}),
+        () => ada.users(),
+        () => ada.consolidate(),
+        () => ada.consolidations({}),
+      ]) {
+        await expectError(call(), 'FORBIDDEN');
+      }
+    });
 
-      it('rejects an invalid request, and treats an undefined request as empty', async () => {
-        const [ada, ben] = [inScope('contract-ada'), inScope('contract-ben')];
-        const id = await getId(ada.store({ content: 'The whinchat stays' }));
-        for (const wrong of [5, 'x', [], () => {}] as never[]) {
-          await expectError((async () => ben.update(id, { importance: 1 }, wrong))(), 'INVALID_REQUEST');
-          await expectError((async () => ben.forget(id, wrong))(), 'INVALID_REQUEST');
-          await expectError((async () => ben.memories(wrong))(), 'INVALID_REQUEST');
-          await expectError((async () => ben.stats(wrong))(), 'INVALID_REQUEST');
-        }
-        expect((await ben.memories(undefined as never)).memories).toEqual([]);
-        expect(await ada.memory(id)).toMatchObject({ importance: 0.5 });
-      });
+    it('rejects an invalid request, and treats an undefined request as empty', async () => {
+      const [ada, ben] = [inScope('contract-ada'), inScope('contract-ben')];
+      const id = await getId(ada.store({ content: 'The whinchat stays' }));
+      for (const wrong of [5, 'x', [], () => {}] as never[]) {
+        await expectError((async () => ben.update(id, { importance: 1 }, wrong))(), 'INVALID_REQUEST');
+        await expectError((async () => ben.forget(id, wrong))(), 'INVALID_REQUEST');
+        await expectError((async () => ben.memories(wrong))(), 'INVALID_REQUEST');
+        await expectError((async () => ben.stats(wrong))(), 'INVALID_REQUEST');
+      }
+      expect((await ben.memories(undefined as never)).memories).toEqual([]);
+      expect(await ada.memory(id)).toMatchObject({ importance: 0.5 });
+    });
 
-      it('applies its own shared option if it is nested in another scope', async () => {
-        await memory.store({ content: 'The redstart is for all', session_id: SESSION });
-        const outer = withScope(memory).scope({ userId: 'contract-eve', shared: true });
-        const found = async (api: MemoryApi) => (await api.recall({ query: 'redstart' })).total;
-        expect(await found(outer)).toBe(1);
-        expect(await found(outer.scope({ agentId: 'cook' }))).toBe(0);
-        expect(await found(outer.scope({ agentId: 'cook', shared: true }))).toBe(1);
-      });
+    it('applies its own shared option if it is nested in another scope', async () => {
+      await memory.store({ content: 'The redstart is for all', session_id: SESSION });
+      const outer = withScope(memory).scope({ userId: 'contract-eve', shared: true });
+      const found = async (api: MemoryApi) => (await api.recall({ query: 'redstart' })).total;
+      expect(await found(outer)).toBe(1);
+      expect(await found(outer.scope({ agentId: 'cook' }))).toBe(0);
+      expect(await found(outer.scope({ agentId: 'cook', shared: true }))).toBe(1);
+    });
 
-      it('importMemories does not reveal whether a memory id belongs to another user', async () => {
-        const theirs = await getId(inScope('contract-ada').store({ content: 'The ouzel is mine' }));
-        const ben = inScope('contract-ben');
-        await ben.store({ content: 'The ouzel is not mine', session_id: 'ouzel' });
-        const lines: string[] = [];
-        for await (const line of ben.exportMemories()) lines.push(line);
-        const { forgotten_count } = await ben.forgetMany({ session_id: 'ouzel' });
-        expect(forgotten_count).toBe(1);
-        const own = JSON.parse(lines.find((line) => line.includes('ouzel is not')) as string);
-        const header = JSON.stringify({ format: 'memoryd', version: 1 });
-        const linked = (supersedes: string, id: string) =>
-          ben.importMemories(asBytes([header, JSON.stringify({ ...own, id, supersedes })]));
-        const known = await linked(theirs, 'contract-linked-1');
-        expect(known).toEqual(await linked('nobody', 'contract-linked-2'));
-        expect(known).toMatchObject({ imported_count: 1, unlinked_count: 1 });
-      });
-    },
-    'a scope',
-  );
+    it('importMemories does not reveal whether a memory id belongs to another user', async () => {
+      const theirs = await getId(inScope('contract-ada').store({ content: 'The ouzel is mine' }));
+      const ben = inScope('contract-ben');
+      await ben.store({ content: 'The ouzel is not mine', session_id: 'ouzel' });
+      const lines: string[] = [];
+      for await (const line of ben.exportMemories()) lines.push(line);
+      const { forgotten_count } = await ben.forgetMany({ session_id: 'ouzel' });
+      expect(forgotten_count).toBe(1);
+      const own = JSON.parse(lines.find((line) => line.includes('ouzel is not')) as string);
+      const header = JSON.stringify({ format: 'memoryd', version: 1 });
+      const linked = (supersedes: string, id: string) =>
+        ben.importMemories(asBytes([header, JSON.stringify({ ...own, id, supersedes })]));
+      const known = await linked(theirs, 'contract-linked-1');
+      expect(known).toEqual(await linked('nobody', 'contract-linked-2'));
+      expect(known).toMatchObject({ imported_count: 1, unlinked_count: 1 });
+    });
+  });
 
-  describeMethod(
-    'users',
-    () => {
-      it('a request is rejected if its user_id is undefined, because only an absent user_id selects all users', async () => {
-        const nobody = { user_id: undefined as never };
-        const calls = [
-          () => memory.store({ content: 'whose memory', ...nobody }),
-          () => memory.recall({ query: 'corncrake', ...nobody }),
-          () => memory.memories(nobody),
-          () => memory.memory('any', nobody),
-          () => memory.update('any', { importance: 1 }, nobody),
-          () => memory.forget('any', nobody),
-          () => memory.forgetMany({ session_id: SESSION, ...nobody }),
-          () => memory.stats(nobody),
-          () => memory.exportMemories(nobody)[Symbol.asyncIterator]().next(),
-          () => memory.importMemories(asBytes([]), nobody),
-        ];
-        for (const call of calls) await expectError(call(), 'INVALID_REQUEST', '/user_id');
-      });
+  describe('a request outside of a scope', () => {
+    it('a request is rejected if its user_id is undefined, because only an absent user_id selects all users', async () => {
+      const nobody = { user_id: undefined as never };
+      const calls = [
+        () => memory.store({ content: 'whose memory', ...nobody }),
+        () => memory.recall({ query: 'corncrake', ...nobody }),
+        () => memory.memories(nobody),
+        () => memory.memory('any', nobody),
+        () => memory.update('any', { importance: 1 }, nobody),
+        () => memory.forget('any', nobody),
+        () => memory.forgetMany({ session_id: SESSION, ...nobody }),
+        () => memory.stats(nobody),
+        () => memory.exportMemories(nobody)[Symbol.asyncIterator]().next(),
+        () => memory.importMemories(asBytes([]), nobody),
+      ];
+      for (const call of calls) await expectError(call(), 'INVALID_REQUEST', '/user_id');
+    });
 
-      it('a request is rejected if it is a bulk forget whose only condition is shared', async () => {
-        await expectError(memory.forgetMany({ shared: false }), 'INVALID_REQUEST');
-      });
-    },
-    'a request outside of a scope',
-  );
+    it('a request is rejected if it is a bulk forget whose only condition is shared', async () => {
+      await expectError(memory.forgetMany({ shared: false }), 'INVALID_REQUEST');
+    });
+  });
 
-  describeMethod('users', () => {
+  describe('users', () => {
     it('lists the users with their counts, page by page', async () => {
       await inScope('contract-dora').store({ content: 'first' });
       await inScope('contract-dora').store({ content: 'second' });
@@ -1376,7 +1351,7 @@ export function memoryApiContract(
     });
   });
 
-  describeMethod('events', () => {
+  describe('events', () => {
     /** Subscribes to events until the test ends. Resolves when the stream is open, which only an event can prove. */
     async function follow(request: Parameters<MemoryApi['events']>[0]): Promise<MemoryEvent[]> {
       const controller = new AbortController();
@@ -1502,7 +1477,7 @@ export function memoryApiContract(
     });
   });
 
-  describeMethod('exportMemories', () => {
+  describe('exportMemories', () => {
     it('returns a header line and then one line per memory', async () => {
       const id = await getId(memory.store({ content: 'an exported ibis', tags: ['kept'], metadata: { n: [1] } }));
       const [header = '', ...lines] = await exportLines();
@@ -1524,7 +1499,7 @@ export function memoryApiContract(
     });
   });
 
-  describeMethod('importMemories', () => {
+  describe('importMemories', () => {
     it('restores exported memories that were forgotten later, and does not change the other memories', async () => {
       const id = await getId(memory.store({ content: 'an imported ibis', session_id: 'imported' }));
       const lines = await exportLines();
@@ -1631,7 +1606,7 @@ export function memoryApiContract(
     for (const line of lines) yield new TextEncoder().encode(line);
   }
 
-  describeMethod('stats', () => {
+  describe('stats', () => {
     it('counts memories by tier', async () => {
       await memory.consolidate();
       const before = await memory.stats();

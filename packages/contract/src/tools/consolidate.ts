@@ -1,24 +1,36 @@
 import type { MemoryApi } from '../api.ts';
-import { ConsolidateRequest, ConsolidateResponse, type ConsolidationPlan } from '../consolidate.ts';
+import { ConsolidateResponse, type ConsolidationPlan } from '../consolidate.ts';
 import { formatCount } from '../format-count.ts';
+import Type from '../typebox.ts';
 import { firstThatFit } from './bounded.ts';
 import { type Progress, tool } from './tool.ts';
 
-const DESCRIPTION = `Runs consolidation now: recently stored memories become episodic, exact duplicates are merged, related
-memories are distilled into semantic ones, and expired memories are moved to the archive. Consolidation also runs every
-hour by itself, so call this only when the user asks for it, or after storing very many memories. It loses no text. With
-\`dry_run\` it returns what would happen and changes nothing.`;
+const DESCRIPTION = `Runs consolidation now: promotes recent memories, merges duplicates, distils related memories and
+archives expired ones. It loses no text. It also runs by itself, so call it only if the user asks for it, or after
+storing very many memories.`;
+
+const ConsolidateArguments = Type.Object(
+  {
+    dry_run: Type.Optional(
+      Type.Boolean({
+        description: 'True returns what would happen, and changes nothing.',
+        'x-must': 'be true or false',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
 
 /** Minimum interval between two progress reports. */
 const MIN_PROGRESS_INTERVAL_MS = 100;
 
 export const consolidate = tool({
-  name: 'consolidate',
+  name: 'memory_consolidate',
   title: 'Consolidate memories now',
   description: DESCRIPTION,
   scope: 'operate',
   hints: { readOnly: false, destructive: false, idempotent: false },
-  input: ConsolidateRequest,
+  input: ConsolidateArguments,
   output: ConsolidateResponse,
   async call(api, args, { signal, progress } = {}) {
     const ended = new AbortController();

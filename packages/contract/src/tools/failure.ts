@@ -7,7 +7,7 @@ const NEXT_STEP: Record<ErrorCode, string> = {
   INVALID_REQUEST: 'Correct the arguments and call again.',
   UNAUTHORIZED: 'Ask the user for a valid API key.',
   FORBIDDEN: 'Do not try again; tell the user that the API key does not allow it.',
-  NOT_FOUND: 'Recall it again to learn its id; it may have been forgotten or have expired.',
+  NOT_FOUND: 'Copy the id from a result of memory_recall; the memory may also have been forgotten.',
   METHOD_NOT_ALLOWED: 'Do not try again.',
   CONFLICT: 'Read the current state, then call again.',
   PRECONDITION_FAILED: 'Read the current state, then call again.',

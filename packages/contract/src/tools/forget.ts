@@ -6,14 +6,14 @@ import { firstThatFit } from './bounded.ts';
 import { formatId } from './listing.ts';
 import { tool } from './tool.ts';
 
-const ForgetArguments = Type.Object({ memory_id: memoryId('The memory to forget.') }, { additionalProperties: false });
+const ForgetArguments = Type.Object({ memory_id: memoryId('The id of the memory.') }, { additionalProperties: false });
 
 const DESCRIPTION = `Erases a memory for good: its text, its history and what was distilled from it alone. It cannot be
-taken back. Use it when the user wants something forgotten, or for what should never have been stored, such as a
-password. What is merely outdated is better corrected: store the new fact with \`supersedes\`.`;
+undone. Use it when the user wants something forgotten, or for what should never have been stored, such as a password.
+For what is merely outdated, call memory_store with supersedes instead.`;
 
 export const forget = tool({
-  name: 'forget',
+  name: 'memory_forget',
   title: 'Forget a memory for good',
   description: DESCRIPTION,
   scope: 'write',
@@ -32,7 +32,8 @@ export const forget = tool({
   text({ id, also_forgotten = [], remaining_duplicates: remaining = [] }) {
     const name = formatId(id);
     const others = formatCount(also_forgotten.length, 'other that held its text', 'others that held its text');
-    const forgot = also_forgotten.length === 0 ? `Forgot ${name}.` : `Forgot ${name}, and ${others}.`;
-    return remaining.length === 0 ? forgot : `${forgot} Its text is still in ${remaining.map(formatId).join(', ')}.`;
+    const forgot = `Forgot ${name} for good${also_forgotten.length === 0 ? '' : `, and ${others}`}.`;
+    if (remaining.length === 0) return forgot;
+    return `${forgot} Its text is still in ${remaining.map(formatId).join(', ')}: forget these too, if it must not stay.`;
   },
 });

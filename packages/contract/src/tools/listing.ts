@@ -1,5 +1,6 @@
 import { DEFAULTS } from '../limits.ts';
 import type { RecallResult } from '../recall.ts';
+import type { RedactedSecrets } from '../redacted.ts';
 import type { TimeZone } from '../time-zone.ts';
 
 /** Maximum length of one memory's text, in UTF-16 code units, if the full text can be read elsewhere. */
@@ -48,9 +49,12 @@ export function formatId(id: string): string {
   return /^[\w.~-]+$/.test(id) ? id : formatLabel(id);
 }
 
-/** Formats a time with minute precision, such as "2026-05-07 14:30". */
+const WEEKDAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'];
+
+/** Formats a time with minute precision and its weekday, such as "Thu 2026-05-07 14:30". */
 export function formatTime(timestamp: string, zone: TimeZone): string {
-  return zone.toLocal(timestamp).slice(0, 16).replace('T', ' ');
+  const local = zone.toLocal(timestamp).slice(0, 16);
+  return `${WEEKDAYS[new Date(`${local}Z`).getUTCDay()]} ${local.replace('T', ' ')}`;
 }
 
 /** Replaces line breaks by spaces. */
@@ -60,14 +64,29 @@ export function toLine(text: string): string {
 
 /** Formats recall results for a model. */
 export function formatResults(title: string, results: readonly RecallResult[], view: View): string {
-  const entries = results.map((result, index) => {
-    const { id, score, created_at, session_id, tags } = result;
-    const facts = [`${index + 1}. id ${formatId(id)}`, `score ${score.toFixed(2)}`, formatTime(created_at, view.zone)];
+  const entries = results.map((result) => {
+    const { session_id, tags } = result;
+    const facts = formatFacts(result, view);
     if (session_id !== null && session_id !== DEFAULTS.sessionId) facts.push(`session ${formatLabel(session_id)}`);
     if (tags.length > 0) facts.push(`tags ${tags.map(formatLabel).join(', ')}`);
-    return formatMemory([...facts, ...getOutdatedFacts(result, view)], result, view);
+    return formatMemory(facts, result, view);
   });
   return formatListing(title, entries, view.zone);
+}
+
+/** Returns the facts of a memory that a model needs everywhere: its time, its id, and whether it is outdated. */
+export function formatFacts(
+  memory: Pick<RecallResult, 'id' | 'created_at' | 'valid_to' | 'superseded_by'>,
+  view: View,
+): string[] {
+  const time = formatTime(memory.created_at, view.zone);
+  return [`- ${time}`, `id ${formatId(memory.id)}`, ...getOutdatedFacts(memory, view)];
+}
+
+/** Returns a sentence about the secrets that were removed from a text; empty without secrets. */
+export function formatRedacted(redacted: readonly RedactedSecrets[] | undefined): string {
+  if (!redacted) return '';
+  return ` Secrets were removed from the text: ${redacted.map(({ kind }) => formatId(kind)).join(', ')}.`;
 }
 
 /** Returns the facts that tell when a memory ends, and what replaces it. */
@@ -81,16 +100,16 @@ export function getOutdatedFacts(
   ];
 }
 
-/** Formats a memory of a listing with its highlight if present, otherwise with its content. */
+/** Formats a memory of a listing. A long content is truncated if the full text can be read elsewhere. */
 export function formatMemory(
   facts: readonly string[],
-  { id, content, highlight }: { id: string; content: string; highlight?: string },
+  { id, content }: { id: string; content: string },
   { wholeAt }: View,
 ): string {
-  const text = highlight ?? (wholeAt ? truncate(content) : content);
-  if (text.length === content.length) return formatEntry(facts, text);
-  const whole = wholeAt ? `, whole text in ${wholeAt(id)}` : '';
-  return formatEntry([...facts, `only ${text.length} of ${content.length} characters${whole}`], text);
+  if (!wholeAt || content.length <= MAX_SHOWN_CHARS) return formatEntry(facts, content);
+  const text = truncate(content);
+  const note = `only ${text.length} of ${content.length} characters, whole text in ${wholeAt(id)}`;
+  return formatEntry([...facts, note], text);
 }
 
 function truncate(content: string): string {

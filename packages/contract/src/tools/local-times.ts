@@ -38,3 +38,24 @@ function convert(schemas: readonly Schema[], value: unknown, zone: TimeZone): un
   ]);
   return Object.fromEntries(fields);
 }
+
+const TIME_WITHOUT_OFFSET = /^(\d{4}-\d\d-\d\d)(?:[Tt ](\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?))?$/;
+
+/**
+ * Returns a date, or a time without an offset, as a time with the offset of a zone. Returns any other text unchanged.
+ *
+ * @param edge the time of a date: the first or the last millisecond of that day
+ * @example toZonedTime('2026-11-27', createTimeZone('America/Los_Angeles'), 'last') // '2026-11-27T23:59:59.999-08:00'
+ */
+export function toZonedTime(text: string, zone: TimeZone, edge: 'first' | 'last' = 'first'): string {
+  const [, date, time = edge === 'first' ? '00:00' : '23:59:59.999'] = TIME_WITHOUT_OFFSET.exec(text) ?? [];
+  if (date === undefined) return text;
+  const inUtc = `${date}T${time.replace(',', '.')}`;
+  // The offset at the same time in UTC may be that of the other side of a change of the clocks.
+  const near = `${inUtc}${getOffset(`${inUtc}Z`, zone)}`;
+  return `${inUtc}${getOffset(near, zone)}`;
+}
+
+function getOffset(time: string, zone: TimeZone): string {
+  return /(?:Z|[+-]\d\d:\d\d)$/.exec(zone.toLocal(time))?.[0] ?? 'Z';
+}

@@ -1,44 +1,58 @@
 import { toCurrent } from '../current-recall.ts';
+import { Cursor, SessionId } from '../field.ts';
 import { formatCount } from '../format-count.ts';
-import { SessionRequest, SessionResponse } from '../session.ts';
+import { SessionResponse } from '../session.ts';
 import Type from '../typebox.ts';
 import { currentField } from '../validity.ts';
 import { sessionPage } from './bounded.ts';
-import { formatId, formatLabel, formatListing, formatMemory, formatTime, getOutdatedFacts } from './listing.ts';
+import { formatFacts, formatId, formatLabel, formatListing, formatMemory } from './listing.ts';
 import { tool } from './tool.ts';
 
-const DESCRIPTION = `Reads a session, such as a conversation or a project, from its beginning: every memory that was
-stored with this \`session_id\`, holds now and was not forgotten, oldest first; with \`current\` false, also what is outdated. Use it to pick up where a conversation stopped; to find
-something in it, recall with \`session_id\` is quicker. A long session comes in pages: call again with \`next_cursor\` as
-\`cursor\`. A session that nobody stored into is empty.`;
+const DESCRIPTION = `Reads a session, such as a conversation or a project, from its beginning: the memories that were stored
+with this session_id and hold now, oldest first. Use it to pick up where a conversation stopped; to find something in a
+session, memory_recall with session_id is quicker.`;
+
+/** Memories of a page if the model names no limit. */
+const DEFAULT_PAGE = 100;
+const MAX_PAGE = 1000;
 
 const SessionArguments = Type.Object(
   {
-    ...SessionRequest.properties,
-    current: currentField('Only memories that hold now. By default false with `as_of` and `known_at`.', true),
+    session_id: Type.String({ ...SessionId, description: 'The name of the session.' }),
+    cursor: Type.Optional(
+      Type.String({ ...Cursor, description: 'The cursor that the previous page ended with; null for the first page.' }),
+    ),
+    limit: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: MAX_PAGE,
+        description: `Memories per page; ${DEFAULT_PAGE} if null.`,
+        'x-must': `be a whole number from 1 to ${MAX_PAGE}`,
+      }),
+    ),
+    current: currentField('False also returns what is outdated.', true),
   },
   { additionalProperties: false },
 );
 
 export const session = tool({
-  name: 'session',
+  name: 'memory_session',
   title: 'Read a session',
   description: DESCRIPTION,
   scope: 'read',
   hints: { readOnly: true, destructive: false, idempotent: true },
   input: SessionArguments,
   output: SessionResponse,
-  call: (api, args) => sessionPage(api, toCurrent(args)),
+  call: (api, args) => sessionPage(api, toCurrent({ limit: DEFAULT_PAGE, ...args })),
   text({ session_id, memories, total, next_cursor }, view) {
-    if (total === 0) return `Session ${formatLabel(session_id)} is empty.`;
-    const entries = memories.map((memory) => {
-      const facts = [`- id ${formatId(memory.id)}`, formatTime(memory.created_at, view.zone)];
-      return formatMemory([...facts, ...getOutdatedFacts(memory, view)], memory, view);
-    });
+    const name = formatLabel(session_id);
+    if (total === 0)
+      return `Session ${name} has no memories that hold now. memory_recall shows the session of each result.`;
+    const entries = memories.map((memory) => formatMemory(formatFacts(memory, view), memory, view));
     const count = `${memories.length} of ${formatCount(total, 'memory', 'memories')}`;
-    const page = formatListing(`${count} of session ${formatLabel(session_id)}, oldest first`, entries, view.zone);
+    const page = formatListing(`${count} of session ${name}, oldest first`, entries, view.zone);
     return next_cursor === undefined
       ? page
-      : `${page}\nThere are more: call again with cursor ${formatId(next_cursor)}`;
+      : `${page}\nThere are more: call memory_session again with cursor ${formatId(next_cursor)}`;
   },
 });

@@ -4,11 +4,11 @@ import { formatTime } from './listing.ts';
 import { tool } from './tool.ts';
 
 export const stats = tool({
-  name: 'stats',
+  name: 'memory_stats',
   title: 'Count memories',
   description:
-    'Returns the number of memories in each tier (working: recently stored; episodic: promoted; semantic: distilled), ' +
-    'how many hold now, are superseded or have ended, the database size, the time of the last consolidation, and the number of memories that are waiting for embeddings.',
+    'Counts the memories: by tier (working: recently stored, episodic: promoted, semantic: distilled), how many hold now, are ' +
+    'superseded or have ended, and how many wait for embeddings. Also returns the size of the database.',
   scope: 'read',
   hints: { readOnly: true, destructive: false, idempotent: true },
   input: Type.Object({}, { additionalProperties: false }),

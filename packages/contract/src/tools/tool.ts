@@ -1,8 +1,10 @@
 import type { Scope } from '../access.ts';
 import type { MemoryApi, StoreOptions, WriteCondition } from '../api.ts';
-import { withNullFields, withoutNullFields } from '../nulls.ts';
-import Type, { type TObject, type TSchemaOptions } from '../typebox.ts';
-import { assertValid, createCheck } from '../validate.ts';
+import { createTimeZone } from '../time-zone.ts';
+import type Type from '../typebox.ts';
+import type { TObject } from '../typebox.ts';
+import { type Check, createCheck, invalidRequest } from '../validate.ts';
+import { type ObjectSchema, toGivenArguments, toPlainSchema, toStrictSchema } from './arguments.ts';
 import type { View } from './listing.ts';
 
 /** Reports the progress of a call. `done` never decreases; `message` describes the current step. */
@@ -14,7 +16,10 @@ export interface ToolCall extends StoreOptions, WriteCondition {
   signal?: AbortSignal;
   /** Present if the caller wants progress reports. */
   progress?: Progress;
-  /** Time zone (IANA name) of a recall whose arguments have none. Defaults to that of the service. */
+  /**
+   * Time zone of the user (IANA name), for dates in a query, which default to the zone of the service, and for times
+   * without an offset, which default to UTC.
+   */
   timezone?: string;
 }
 
@@ -28,17 +33,9 @@ interface ToolHints {
   idempotent: boolean;
 }
 
-/** A self-contained JSON Schema (2020-12) of an object. */
-interface ObjectSchema {
-  type: 'object';
-  properties: Record<string, object>;
-  required?: string[];
-  [keyword: string]: unknown;
-}
-
 /** A `MemoryApi` method as a tool for models, independent of protocol and framework. */
 export interface Tool<Name extends string = string, Args = unknown, Result = unknown> {
-  /** Name of the method of `MemoryApi`. */
+  /** `memory_` and the name of the method of `MemoryApi`. */
   name: Name;
   title: string;
   /** Instructions for the model. */
@@ -46,23 +43,32 @@ export interface Tool<Name extends string = string, Args = unknown, Result = unk
   /** Scope that the API key of the caller needs. */
   scope: Scope;
   hints: ToolHints;
-  /** Schema of the arguments. Null in an optional field means that the field is absent, unless null clears a value. */
+  /**
+   * Schema of the arguments for models, within OpenAI's strict mode: all are required, and null leaves an optional one
+   * out. `check` is more lenient (see `toGivenArguments`).
+   */
   input: ObjectSchema;
   output: ObjectSchema;
   /** Throws INVALID_REQUEST if an argument is invalid, with one detail per invalid argument. */
   check(args: unknown): void;
+  /** Returns arguments that `check` has accepted in the form of `input`, for programs that validate them. */
+  complete(args: unknown): Record<string, unknown>;
   /**
    * Calls the method with arguments that `check` has accepted. A list in the result is at most 128 KiB as JSON, or has
    * a single item. Throws the errors of the method.
    */
   call(api: MemoryApi, args: Args, call?: ToolCall): Promise<Result>;
-  /** Formats a result as text for a model. */
-  text(result: Result, view: View): string;
+  /**
+   * Formats a result as text for a model.
+   *
+   * @param args the arguments of the call, which the text may explain
+   */
+  text(result: Result, view: View, args: Args): string;
 }
 
 /** Definition of a tool, with TypeBox schemas for its arguments and its result. */
 interface Definition<Name extends string, Input extends TObject, Output extends TObject>
-  extends Omit<Tool<Name, Type.Static<Input>, Type.Static<Output>>, 'input' | 'output' | 'check'> {
+  extends Omit<Tool<Name, Type.Static<Input>, Type.Static<Output>>, 'input' | 'output' | 'check' | 'complete'> {
   input: Input;
   output: Output;
 }
@@ -70,31 +76,35 @@ interface Definition<Name extends string, Input extends TObject, Output extends 
 export function tool<const Name extends string, Input extends TObject, Output extends TObject>(
   definition: Definition<Name, Input, Output>,
 ): Tool<Name, Type.Static<Input>, Type.Static<Output>> {
-  const { output, description } = definition;
-  const input = toArguments(definition.input);
-  const nullable = withNullFields(input);
+  const { name, input, output, description } = definition;
   const check = createCheck(input, 'arguments', ['memory_id']);
+  const strict = toStrictSchema(input);
+  const toGiven = (args: unknown, timezone = 'UTC') =>
+    toGivenArguments(input, args, createTimeZone(timezone)) as Type.Static<Input>;
   return {
     ...definition,
     description: description.replaceAll('\n', ' '),
-    input: toPlainSchema(nullable),
+    input: strict,
     output: toPlainSchema(output),
-    check: (args) => assertValid(check, withoutNullFields(nullable, args)),
-    call: (api, args, options) =>
-      definition.call(api, withoutNullFields(nullable, args) as Type.Static<Input>, options),
+    check: (args) => assertArguments(name, strict, check, toGiven(args)),
+    complete: (args) => {
+      const given = toGivenArguments(input, args) as Record<string, unknown>;
+      return Object.fromEntries(Object.keys(strict.properties).map((field) => [field, given[field] ?? null]));
+    },
+    call: (api, args, options) => definition.call(api, toGiven(args, options?.timezone), options),
+    text: (result, view, args) => definition.text(result, view, toGiven(args, view.zone.name)),
   };
 }
 
-/**
- * Returns the arguments of a tool for a request. The connection sets the scope, so that a model cannot choose another
- * user. Attachments contain data for programs.
- */
-function toArguments({ properties, required: _required, type: _type, ...options }: TObject): TObject {
-  const { user_id, agent_id, shared, attachment, attachments, ...others } = properties;
-  return Type.Object(others, options as TSchemaOptions);
-}
-
-/** Removes the `x-` keywords, which only error messages and reference pages use. */
-function toPlainSchema(schema: TObject): ObjectSchema {
-  return JSON.parse(JSON.stringify(schema, (key, value) => (key.startsWith('x-') ? undefined : value)));
+/** Throws INVALID_REQUEST if arguments are invalid. The first detail of an unknown argument lists the known ones. */
+function assertArguments(name: string, { properties }: ObjectSchema, check: Check, args: unknown): void {
+  const details = check(args);
+  const unknown = details.find(({ path }) => path !== '' && !Object.hasOwn(properties, path.split('/')[1] ?? ''));
+  const known = Object.keys(properties).join(', ') || 'none';
+  if (details.length === 0) return;
+  throw invalidRequest(
+    details.map((detail) =>
+      detail === unknown ? { ...detail, message: `${detail.message}; the arguments of ${name} are ${known}` } : detail,
+    ),
+  );
 }

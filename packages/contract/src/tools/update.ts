@@ -1,26 +1,31 @@
-import { memoryId } from '../field.ts';
+import { Content, Importance, memoryId, requestTime, Tag, Tags } from '../field.ts';
 import Type from '../typebox.ts';
-import { UpdateRequest, UpdateResponse } from '../update.ts';
-import { formatId } from './listing.ts';
+import { UpdateResponse } from '../update.ts';
+import { formatId, formatRedacted } from './listing.ts';
 import { tool } from './tool.ts';
 
 const UpdateArguments = Type.Object(
-  { memory_id: memoryId('The memory to change.'), ...UpdateRequest.properties },
+  {
+    memory_id: memoryId('The id of the memory.'),
+    content: Type.Optional(Type.String({ ...Content, description: 'The whole corrected text.' })),
+    tags: Type.Optional(Type.Array(Tag, { ...Tags, description: 'Replace all tags.' })),
+    importance: Type.Optional(Type.Number({ ...Importance, description: '0 to 1.' })),
+    supersedes: Type.Optional(memoryId('Id of another memory, which this one makes outdated.')),
+    valid_to: Type.Optional(requestTime('Date or time from which it is no longer true.')),
+  },
   {
     additionalProperties: false,
     minProperties: 2,
-    'x-must':
-      'hold memory_id and at least one of content, importance, tags, metadata, expires_at, valid_from, valid_to',
+    'x-must': 'hold memory_id and at least one of content, tags, importance, supersedes, valid_to',
   },
 );
 
-const DESCRIPTION = `Changes a memory in place: its content, importance, tags, metadata, times of validity or expiry; what
-is left out stays. \`tags\` and \`metadata\` are replaced as a whole. Use it for what was written down wrongly or is to be
-labelled differently. For a fact that was right and has changed, store the new one with \`supersedes\` instead, so that
-what was true before stays known; if nothing replaces it, set \`valid_to\` to the time when it ended.`;
+const DESCRIPTION = `Changes a memory in place; what is null stays as it is. Use it for what was written down wrongly. For a
+fact that was right and has changed, call memory_store with supersedes instead, so that what was true before stays known;
+if nothing replaces it, set valid_to to the time when it ended.`;
 
 export const update = tool({
-  name: 'update',
+  name: 'memory_update',
   title: 'Change a memory',
   description: DESCRIPTION,
   scope: 'write',
@@ -28,5 +33,8 @@ export const update = tool({
   input: UpdateArguments,
   output: UpdateResponse,
   call: (api, { memory_id, ...change }, options) => api.update(memory_id, change, options),
-  text: ({ id }) => `Changed ${formatId(id)}.`,
+  text({ id, redacted }, _view, { supersedes }) {
+    const replaced = supersedes === undefined ? '' : ` It supersedes ${formatId(supersedes)}, which is now outdated.`;
+    return `Changed ${formatId(id)}.${replaced}${formatRedacted(redacted)}`;
+  },
 });

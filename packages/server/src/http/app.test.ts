@@ -93,8 +93,8 @@ describe('an MCP tool', () => {
 
   it.each(MCP_TOOLS.map((tool) => [tool.listed.name, tool] as const))(
     'an MCP tool has the scope and the concurrency limit of its route: %s',
-    (_name, { operation, scope, heavy }) => {
-      const route = routes.get(operation);
+    (name, { scope, heavy }) => {
+      const route = routes.get(name.replace('memory_', ''));
       // The store tool always asks for similar memories.
       expect({ access: scope, heavy }).toEqual({
         access: route?.access,
@@ -178,7 +178,7 @@ describe('/mcp', () => {
         'io.modelcontextprotocol/protocolVersion': revision,
         'io.modelcontextprotocol/clientCapabilities': {},
       };
-      const { method, params } = getCall('stats', {});
+      const { method, params } = getCall('memory_stats', {});
       const named = revision === '2026-07-28' ? { ...params, _meta } : params;
       const response = await post(
         { jsonrpc: '2.0', id: 1, method, params: named },
@@ -191,16 +191,16 @@ describe('/mcp', () => {
   );
 
   it.each([
-    { method: 'recall', limit: 32, request: getCall('recall', { query: 'x' }) },
+    { method: 'recall', limit: 32, request: getCall('memory_recall', { query: 'x' }) },
     {
       method: 'recall',
       limit: 32,
       request: { method: 'prompts/get', params: { name: 'recall_context', arguments: { task: 'x' } } },
     },
-    { method: 'session', limit: 8, request: getCall('session', { session_id: 'x' }) },
+    { method: 'session', limit: 8, request: getCall('memory_session', { session_id: 'x' }) },
     { method: 'session', limit: 8, request: { method: 'resources/read', params: { uri: 'session://x' } } },
     { method: 'sessions', limit: 8, request: { method: 'resources/list' } },
-    { method: 'consolidate', limit: 64, request: getCall('consolidate', {}) },
+    { method: 'consolidate', limit: 64, request: getCall('memory_consolidate', {}) },
   ] as const)(
     'applies the concurrency limit to each call of a batch: $method by $request.method',
     async ({ method, limit, request }) => {

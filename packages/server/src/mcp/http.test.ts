@@ -17,7 +17,7 @@ it('POST /mcp does no work for a client that has already disconnected', async ()
     { version: '1', tools: MCP_TOOLS, maxArgumentBytes: 1024, zone: createTimeZone('UTC'), onDefect: () => {} },
     {
       request: new Request('http://memoryd/mcp', { method: 'POST', headers }),
-      body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'stats', arguments: {} } },
+      body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'memory_stats', arguments: {} } },
       disconnected: AbortSignal.abort(),
       idleMs: 60_000,
       onMessage: () => calls.push('onMessage'),

@@ -44,10 +44,10 @@ afterAll(async () => {
 
 const defects: { error: unknown; operation: string }[] = [];
 
-const ALL: Partial<McpOptions> = { tools: MCP_TOOLS, structured: true };
+const EVERYTHING: Partial<McpOptions> = { tools: MCP_TOOLS, structured: true };
 
 /** Connects to a new server, and returns the client's end of the connection. */
-async function connect(caller: McpCaller, timezone = 'UTC', options = ALL): Promise<InMemoryTransport> {
+async function connect(caller: McpCaller, timezone = 'UTC', options = EVERYTHING): Promise<InMemoryTransport> {
   const server = createMcpServer(caller, {
     version: '1.2.3',
     maxArgumentBytes: 1024,
@@ -79,24 +79,21 @@ async function getError(request: { method: string; params?: object }): Promise<J
   return (response as JSONRPCErrorResponse).error;
 }
 
+const MODEL = ['memory_store', 'memory_recall', 'memory_session', 'memory_update', 'memory_forget'];
+const ALL = [...MODEL, 'memory_consolidate', 'memory_stats'];
+
 describe('the tools of a caller', () => {
   const allowed: { scope: Scope; tools: string[] }[] = [
-    { scope: 'read', tools: ['recall', 'session', 'stats'] },
-    {
-      scope: 'write',
-      tools: ['recall', 'store', 'update', 'forget', 'session', 'stats'],
-    },
-    {
-      scope: 'operate',
-      tools: ['recall', 'store', 'update', 'forget', 'session', 'consolidate', 'stats'],
-    },
+    { scope: 'read', tools: ['memory_recall', 'memory_session', 'memory_stats'] },
+    { scope: 'write', tools: [...MODEL, 'memory_stats'] },
+    { scope: 'operate', tools: ALL },
   ];
   it.each(allowed)(
     'the tools of a caller with the scope $scope are $tools, and calls of other tools are rejected',
     async ({ scope, tools }) => {
       const client = await createClient({ api, scope });
       expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(tools);
-      for (const name of ['recall', 'store', 'update', 'forget', 'session', 'consolidate', 'stats']) {
+      for (const name of ALL) {
         const { isError, _meta } = await client.callTool({ name, arguments: { colour: 'none' } });
         const code = tools.includes(name) ? 'INVALID_REQUEST' : 'FORBIDDEN';
         expect({ isError, _meta }, name).toMatchObject({ isError: true, _meta: { error: { code } } });
@@ -107,16 +104,12 @@ describe('the tools of a caller', () => {
 });
 
 describe('the result of a tool', () => {
-  const call = { name: TOOLS.recall.name, arguments: { query: 'anything' } };
+  const call = { name: 'memory_recall', arguments: { query: 'anything' } };
 
   it('the result of a tool is text without structured content, and no tool lists an output schema', async () => {
     const client = await createClient({ api, scope: 'operate' }, 'UTC', {});
     const { tools } = await client.listTools();
-    expect(tools.map(({ name }) => name).sort()).toEqual(
-      Object.values(MODEL_TOOLS)
-        .map(({ name }) => name)
-        .sort(),
-    );
+    expect(tools.map(({ name }) => name)).toEqual(MODEL);
     for (const tool of tools) expect(tool).not.toHaveProperty('outputSchema');
     const result = await client.callTool(call);
     expect(result).toMatchObject({ content: [{ type: 'text' }] });
@@ -144,12 +137,18 @@ describe('the result of a tool', () => {
   });
 });
 
+it('the list of the MCP tools for models is at most 9,000 characters long', () => {
+  const tools = MCP_TOOLS.filter(({ isForModels }) => isForModels).map(({ listed }) => listed);
+  expect(tools.map(({ name }) => name)).toEqual(MODEL);
+  expect(JSON.stringify({ tools }).length).toBeLessThanOrEqual(9000);
+});
+
 it("MCP tools return only memories of the caller's namespace", async () => {
   const [one, two] = await Promise.all(
     ['one', 'two'].map((name) => createClient({ api: engine.namespace(name), scope: 'operate' })),
   );
-  await one?.callTool({ name: 'store', arguments: { content: 'mine alone', session_id: 'private' } });
-  const recall = { name: 'recall', arguments: { query: 'mine' } };
+  await one?.callTool({ name: 'memory_store', arguments: { content: 'mine alone', session_id: 'private' } });
+  const recall = { name: 'memory_recall', arguments: { query: 'mine' } };
   expect((await one?.callTool(recall))?.structuredContent).toMatchObject({ total: 1 });
   expect((await two?.callTool(recall))?.structuredContent).toEqual({ results: [], total: 0 });
   expect((await two?.listResources())?.resources).toEqual([]);
@@ -160,47 +159,59 @@ it('an MCP server shows times, and resolves dates of queries, in the time zone o
   const evening = '2026-11-28T04:30:00.000Z';
   const session_id = 'twite';
   const { id } = await notes.store({ content: 'The twite flies', session_id, created_at: evening });
-  await notes.store({ content: 'The twite slept', session_id, created_at: '2026-11-26T20:00:00Z' });
+  await notes.store({ content: 'The twite slept', session_id, created_at: '2026-11-27T05:00:00Z' });
   await notes.store({ content: 'The twite sang', session_id, created_at: '2026-11-27T20:00:00Z' });
   const { last_sleep_at } = await notes.consolidate().then(() => notes.stats());
-  const client = await createClient({ api: notes, scope: 'read' }, 'America/Los_Angeles');
+  const client = await createClient({ api: notes, scope: 'write' }, 'America/Los_Angeles');
   const local = '2026-11-27T20:30:00.000-08:00';
 
-  const query = 'What did the twite do yesterday?';
   const recall = async (args: object) => {
-    const { structuredContent, content } = await client.callTool({ name: 'recall', arguments: { query, ...args } });
+    const query = 'What did the twite do on 26 November 2026?';
+    const { structuredContent, content } = await client.callTool({
+      name: 'memory_recall',
+      arguments: { query, ...args },
+    });
     const text = (content as { text: string }[])[0]?.text ?? '';
     return { results: (structuredContent as RecallResponse).results, text };
   };
-  const { results, text } = await recall({ asked_at: '2026-11-28T05:00:00Z' });
-  expect(results[0]).toMatchObject({ content: 'The twite slept', created_at: '2026-11-26T12:00:00.000-08:00' });
+  const { results, text } = await recall({});
+  expect(results[0]).toMatchObject({ content: 'The twite slept', created_at: '2026-11-26T21:00:00.000-08:00' });
   expect(results.find((result) => result.id === id)?.created_at).toBe(local);
   expect(text).toContain('Times are in America/Los_Angeles.');
-  expect(text).toMatch(new RegExp(`^\\d. id ${id} · score \\S+ · 2026-11-27 20:30 `, 'm'));
-  const inUtc = await recall({ asked_at: '2026-11-28T05:00:00Z', timezone: 'UTC' });
-  expect(inUtc.results[0]?.content).toBe('The twite sang');
+  expect(text).toMatch(new RegExp(`^- Fri 2026-11-27 20:30 · id ${id} · `, 'm'));
+  const ofDay = await recall({ since: '2026-11-27', until: '2026-11-27' });
+  expect(ofDay.results.map(({ content }) => content).sort()).toEqual(['The twite flies', 'The twite sang']);
 
-  const page = await client.callTool({ name: 'session', arguments: { session_id } });
+  const page = await client.callTool({ name: 'memory_session', arguments: { session_id } });
   expect((page.structuredContent as SessionResponse).memories.at(-1)).toMatchObject({ id, created_at: local });
-  expect(page.content).toMatchObject([{ text: expect.stringContaining(`- id ${id} · 2026-11-27 20:30\n`) }]);
+  expect(page.content).toMatchObject([{ text: expect.stringContaining(`- Fri 2026-11-27 20:30 · id ${id}\n`) }]);
 
-  const stats = await client.callTool({ name: 'stats', arguments: {} });
+  const stats = await client.callTool({ name: 'memory_stats', arguments: {} });
   const consolidatedAt = (stats.structuredContent as StatsResponse).last_sleep_at ?? '';
   expect(consolidatedAt).toMatch(/-0[78]:00$/);
   expect(Date.parse(consolidatedAt)).toBe(Date.parse(last_sleep_at ?? ''));
 
   const { messages } = await client.getPrompt({ name: 'recall_context', arguments: { task: 'Find the twite' } });
-  expect(messages).toMatchObject([{ content: { text: expect.stringContaining(' · 2026-11-27 20:30 · ') } }]);
+  expect(messages).toMatchObject([{ content: { text: expect.stringContaining('- Fri 2026-11-27 20:30 · ') } }]);
   for (const uri of [`memory://${id}`, `session://${session_id}`]) {
     const [resource] = (await client.readResource({ uri })).contents;
     expect((resource as { text: string }).text, uri).toContain(`"created_at":"${local}"`);
   }
   expect((await client.listResources()).resources).toMatchObject([
     {
-      description: '3 memories, 2026-11-26 12:00 to 2026-11-27 20:30 America/Los_Angeles',
+      description: '3 memories, Thu 2026-11-26 21:00 to Fri 2026-11-27 20:30 America/Los_Angeles',
       annotations: { lastModified: local },
     },
   ]);
+
+  const dates = { created_at: '2026-11-27 20:30', valid_to: '2026-11-30' };
+  const arguments_ = { content: 'The twite stays', session_id, ...dates };
+  const stored = await client.callTool({ name: 'memory_store', arguments: arguments_ });
+  const { id: staying } = stored.structuredContent as { id: string };
+  expect(await notes.memory(staying)).toMatchObject({ created_at: evening, valid_to: '2026-12-01T07:59:59.999Z' });
+  const change = { memory_id: staying, valid_to: '2026-11-30' };
+  await client.callTool({ name: 'memory_update', arguments: change });
+  expect(await notes.memory(staying)).toMatchObject({ valid_to: '2026-11-30T08:00:00.000Z' });
   await client.close();
 });
 
@@ -211,7 +222,7 @@ it('the MCP server hides an internal error from the caller, and reports the erro
     api: { ...api, stats: fail, memory: fail, recall: fail, sessions: fail },
     scope: 'operate',
   });
-  const result = await client.callTool({ name: 'stats', arguments: {} });
+  const result = await client.callTool({ name: 'memory_stats', arguments: {} });
   expect(result).toMatchObject({ isError: true, _meta: { error: { code: 'INTERNAL_ERROR' } } });
   const failures = [
     client.readResource({ uri: 'memory://a' }),
@@ -225,10 +236,10 @@ it('the MCP server hides an internal error from the caller, and reports the erro
   );
   expect(defects.map(({ error }) => error)).toEqual([defect, defect, defect, defect]);
   expect(defects.map(({ operation }) => operation).sort()).toEqual([
+    'memory_stats',
     'prompts/get',
     'resources/list',
     'resources/read',
-    'stats',
   ]);
 });
 
@@ -238,7 +249,7 @@ describe('_meta of a call', () => {
   const DEEP: unknown = JSON.parse(`${'['.repeat(LEVELS)}${']'.repeat(LEVELS)}`);
   const callWith = async (_meta: Record<string, unknown>) => {
     const client = await createClient({ api, scope: 'read' });
-    const response = await client.callTool({ name: 'stats', arguments: {}, _meta });
+    const response = await client.callTool({ name: 'memory_stats', arguments: {}, _meta });
     await client.close();
     return response;
   };
@@ -264,8 +275,8 @@ describe('_meta of a call', () => {
 describe('a request with invalid parameters', () => {
   const NO_OBJECT = 'arguments must be a JSON object';
   const requests: { method: string; params?: object; expected: string }[] = [
-    { method: 'tools/call', params: { name: 'stats', arguments: [] }, expected: NO_OBJECT },
-    { method: 'tools/call', params: { name: 'stats', arguments: '{}' }, expected: NO_OBJECT },
+    { method: 'tools/call', params: { name: 'memory_stats', arguments: [] }, expected: NO_OBJECT },
+    { method: 'tools/call', params: { name: 'memory_stats', arguments: '{}' }, expected: NO_OBJECT },
     { method: 'tools/call', params: {}, expected: 'name must be a string' },
     { method: 'tools/call', params: { name: 7, arguments: 7 }, expected: 'name must be a string (and 1 more)' },
     { method: 'tools/call', expected: 'params must be a JSON object' },

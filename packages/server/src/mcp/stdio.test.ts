@@ -34,7 +34,11 @@ it('memoryd mcp handles 256 requests concurrently, and further requests after th
   output.setEncoding('utf8').on('data', (text: string) => {
     lines += text.split('\n').length - 1;
   });
-  const message = { jsonrpc: '2.0', method: 'tools/call', params: { name: 'forget', arguments: { memory_id: 'a' } } };
+  const message = {
+    jsonrpc: '2.0',
+    method: 'tools/call',
+    params: { name: 'memory_forget', arguments: { memory_id: 'a' } },
+  };
   for (let id = 0; id < 1000; id += 1) input.write(`${JSON.stringify({ ...message, id })}\n`);
   for (let turn = 0; turn < 100; turn += 1) await setImmediate();
   expect(calls).toBe(256);

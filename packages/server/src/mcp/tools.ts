@@ -5,15 +5,14 @@ import type { CallToolResult, Tool as ListedTool } from '@modelcontextprotocol/s
 /** Kinds of work with limited concurrency. */
 export type HeavyKind = 'list' | 'recall' | 'consolidation';
 
-/** The memory operation that a tool performs. */
-export type Operation = keyof typeof TOOLS;
+export type ToolName = keyof typeof TOOLS;
 
-/** The operations with limited concurrency, and their kind of work. */
-const HEAVY_OPERATIONS: Partial<Record<Operation, HeavyKind>> = {
-  recall: 'recall',
-  store: 'recall',
-  session: 'list',
-  consolidate: 'consolidation',
+/** The tools with limited concurrency, and their kind of work. */
+const HEAVY_TOOLS: Partial<Record<ToolName, HeavyKind>> = {
+  memory_recall: 'recall',
+  memory_store: 'recall',
+  memory_session: 'list',
+  memory_consolidate: 'consolidation',
 };
 
 interface RunOptions {
@@ -25,13 +24,12 @@ interface RunOptions {
 }
 
 export interface McpTool {
-  operation: Operation;
   scope: Scope;
   heavy: HeavyKind | undefined;
   /** Whether a model needs the tool in a conversation. The other tools are for maintenance. */
   isForModels: boolean;
   /** The tool as tools/list shows it. The schema of results is listed only if results have structured content. */
-  listed: Omit<ListedTool, 'outputSchema'>;
+  listed: Omit<ListedTool, 'outputSchema'> & { name: ToolName };
   outputSchema: NonNullable<ListedTool['outputSchema']>;
   /**
    * Validates the arguments and runs the tool. Times in the result are in the zone of the view.
@@ -42,9 +40,7 @@ export interface McpTool {
 }
 
 /** Every tool, in listing order. */
-export const MCP_TOOLS: readonly McpTool[] = Object.entries(TOOLS).map(([operation, tool]) =>
-  toMcpTool(operation as Operation, tool),
-);
+export const MCP_TOOLS: readonly McpTool[] = Object.values<Tool<ToolName>>(TOOLS).map(toMcpTool);
 
 /** The choice of all tools, including those for maintenance. */
 const ALL_TOOLS = 'all';
@@ -64,13 +60,12 @@ export function chooseTools(text?: string): readonly McpTool[] | undefined {
   return chosen.length === names.size ? chosen : undefined;
 }
 
-function toMcpTool(operation: Operation, tool: Tool): McpTool {
+function toMcpTool(tool: Tool<ToolName>): McpTool {
   const { name, title, description, scope, hints, input, output } = tool;
   return {
-    operation,
     scope,
-    heavy: HEAVY_OPERATIONS[operation],
-    isForModels: Object.values<Tool>(MODEL_TOOLS).includes(tool),
+    heavy: HEAVY_TOOLS[name],
+    isForModels: Object.hasOwn(MODEL_TOOLS, name),
     listed: {
       name,
       title,
@@ -94,7 +89,7 @@ function toMcpTool(operation: Operation, tool: Tool): McpTool {
       }
       const result = await tool.call(api, args, { ...call, timezone: view.zone.name });
       return {
-        content: [{ type: 'text', text: tool.text(result, view) }],
+        content: [{ type: 'text', text: tool.text(result, view, args) }],
         ...(structured && {
           structuredContent: toLocalTimes(output, result as Record<string, unknown>, view.zone),
         }),
