@@ -293,6 +293,7 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
             [createToolCall('memory_store', { content: 'The dunnock lives in room five', supersedes: id })],
             'tool-calls',
           ),
+          createResult([createToolCall('memory_session', { session_id: 'default', current: false })], 'tool-calls'),
           createResult([createToolCall('memory_update', { memory_id: id, importance: 0 })], 'tool-calls'),
           createResult([createToolCall('memory_forget', { memory_id: id })], 'tool-calls'),
           createResult([text('Room five, then.')]),
@@ -303,9 +304,10 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
           tools: memoryTools(memory, { ...PATIENT, userId: null }),
           stopWhen: stepCountIs(9),
         });
-        const [found, stored, updated, forgotten] = steps.flatMap(({ toolResults }) => toolResults);
+        const [found, stored, page, updated, forgotten] = steps.flatMap(({ toolResults }) => toolResults);
         expect(found).toMatchObject({ output: { results: expect.arrayContaining([expect.objectContaining({ id })]) } });
         expect(stored).toMatchObject({ output: { status: 'stored' } });
+        expect(page).toMatchObject({ output: { memories: expect.arrayContaining([expect.objectContaining({ id })]) } });
         expect(updated).toMatchObject({ output: { id, status: 'updated' } });
         expect(forgotten).toMatchObject({ output: { id, status: 'forgotten' } });
         const read = getCalls(model)[1]?.prompt.at(-1);

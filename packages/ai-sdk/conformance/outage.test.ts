@@ -172,6 +172,9 @@ describe.each(SDKS)('a turn with the AI SDK $major', (sdk) => {
       const recall = () => tools.memory_recall.execute?.({ query: 'anything' }, options);
       await expect(recall()).rejects.toThrow(/^UNAVAILABLE: .* Wait a few seconds and call again\.$/s);
       await expect(recall()).rejects.toThrow(/^UNAVAILABLE: the memory service was not called, because it failed less/);
+      await expect(tools.memory_session.execute?.({ session_id: 'any' }, options)).rejects.toThrow(
+        /^UNAVAILABLE: the memory service was not called/,
+      );
       if (state === 'hanging') expect(gateway.count(RECALL)).toBe(1);
       if (state === 'down')
         await expect(tools.memory_store.execute?.({ content: 'x' }, options)).rejects.toThrow(/^UNAVAILABLE/);

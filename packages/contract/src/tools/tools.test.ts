@@ -8,7 +8,7 @@ const view = { zone: createTimeZone('UTC') };
 
 /**
  * The rules of OpenAI's strict mode (https://developers.openai.com/api/docs/guides/structured-outputs, "Supported
- * schemas", as of November 2026). The guide lists no other keywords as supported; it names some that are not, such as
+ * schemas", as of August 2026). The guide lists no other keywords as supported; it names some that are not, such as
  * `allOf`, `not`, `dependentRequired`, `dependentSchemas`, `if`, `then` and `else`, and for fine-tuned models
  * `minLength`, `maxLength` and `patternProperties`. References and definitions are supported too, and not used here.
  */
