@@ -59,7 +59,10 @@ describe('MCP access with API keys', () => {
       await agent.store({ content: 'the next page', session_id: 'page 0' });
     }
     const { nextCursor = '' } = await writer.client.request({ method: 'resources/list' });
-    const { next_cursor: cursor } = await writer.call<SessionResponse>('memory_session', { session_id: 'page 0', limit: 1 });
+    const { next_cursor: cursor } = await writer.call<SessionResponse>('memory_session', {
+      session_id: 'page 0',
+      limit: 1,
+    });
     for (const agent of [operator, ofUser]) {
       await expect(agent.client.listResources({ cursor: nextCursor })).rejects.toMatchObject({ code: -32602 });
       const { error } = await agent.failure('memory_session', { session_id: 'page 0', cursor });

@@ -198,7 +198,7 @@ describe('/mcp?tools=', () => {
     const getNames = async (query: string) => (await listTools(query)).map(({ name }) => name);
     expect(await getNames('')).toEqual(Object.values(MODEL_TOOLS).map(({ name }) => name));
     expect(await getNames('?tools=all')).toEqual(Object.values(TOOLS).map(({ name }) => name));
-    expect(await getNames('?tools=stats,recall')).toEqual(['recall', 'stats']);
+    expect(await getNames('?tools=memory_stats,memory_recall')).toEqual(['memory_recall', 'memory_stats']);
   });
 
   it('lists schemas of results with ?structured=true only', async () => {
@@ -206,10 +206,10 @@ describe('/mcp?tools=', () => {
     for (const tool of await listTools('?structured=true')) expect(tool).toHaveProperty('outputSchema.type', 'object');
   });
 
-  it.each(['dance', 'recall,dance', '%20'])('rejects "%s"', async (tools) => {
+  it.each(['dance', 'memory_recall,dance', '%20'])('rejects "%s"', async (tools) => {
     const answer = await memoryd.send({ method: 'POST', path: `/mcp?tools=${tools}`, json: PING, headers: HEADERS });
     expectError(answer, { field: 'tools' });
-    expect(answer.text).toContain('tools must be all, or one or more of recall, ');
+    expect(answer.text).toContain('tools must be all, or one or more of memory_store, ');
   });
 });
 

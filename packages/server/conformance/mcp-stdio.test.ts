@@ -396,13 +396,13 @@ describe('the command line of memoryd mcp', () => {
   });
 
   it('offers the chosen tools, and rejects a choice that names an unknown tool', async () => {
-    const agent = await commandAgent(['--db-path', newFile(), '--tools', 'recall,stats'], WORDS_ONLY);
-    expect((await agent.client.listTools()).tools.map(({ name }) => name)).toEqual(['recall', 'stats']);
-    expect(agent.client.getInstructions()).not.toContain('`store`');
+    const agent = await commandAgent(['--db-path', newFile(), '--tools', 'memory_recall,memory_stats'], WORDS_ONLY);
+    expect((await agent.client.listTools()).tools.map(({ name }) => name)).toEqual(['memory_recall', 'memory_stats']);
+    expect(agent.client.getInstructions()).not.toContain('`memory_store`');
     await agent.end();
-    const { code, stdout, stderr } = await runServer(['mcp', '--tools', 'recall,dance'], WORDS_ONLY);
+    const { code, stdout, stderr } = await runServer(['mcp', '--tools', 'memory_recall,dance'], WORDS_ONLY);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toMatch(/^--tools must be all, or one or more of recall, .*, separated by commas\n$/);
+    expect(stderr).toMatch(/^--tools must be all, or one or more of memory_store, .*, separated by commas\n$/);
   });
 
   it('offers the tools for models and returns text without structured content by default', async () => {
@@ -410,7 +410,7 @@ describe('the command line of memoryd mcp', () => {
     const { tools } = await agent.client.listTools();
     expect(tools.map(({ name }) => name)).toEqual(Object.values(MODEL_TOOLS).map(({ name }) => name));
     for (const tool of tools) expect(tool).not.toHaveProperty('outputSchema');
-    const result = await agent.result('recall', { query: 'anything' });
+    const result = await agent.result('memory_recall', { query: 'anything' });
     expect(getText(result)).toMatch(/\S/);
     expect(result).not.toHaveProperty('structuredContent');
     await agent.end();

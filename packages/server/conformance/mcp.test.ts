@@ -221,7 +221,10 @@ describe.each(connections)('an agent over $transport with protocol revision $rev
 
   it('forgets a memory permanently', async () => {
     const id = await agent.store({ content: 'a password that nobody should have stored' });
-    expect(await agent.call<ForgetResponse>('memory_forget', { memory_id: id })).toMatchObject({ id, status: 'forgotten' });
+    expect(await agent.call<ForgetResponse>('memory_forget', { memory_id: id })).toMatchObject({
+      id,
+      status: 'forgotten',
+    });
     expect((await agent.failure('memory_forget', { memory_id: id })).error.code).toBe('NOT_FOUND');
     await expect(agent.client.readResource({ uri: `memory://${id}` })).rejects.toMatchObject({ code: -32602 });
   });

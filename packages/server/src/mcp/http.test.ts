@@ -29,7 +29,7 @@ it('POST /mcp does no work for a client that has already disconnected', async ()
 
 describe('POST /mcp', () => {
   const call = { jsonrpc: '2.0', id: 1, method: 'tools/call' };
-  const params = { name: TOOLS.recall.name, arguments: { query: 'anything' } };
+  const params = { name: TOOLS.memory_recall.name, arguments: { query: 'anything' } };
   const _meta = {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
     'io.modelcontextprotocol/clientCapabilities': {},
