@@ -9,7 +9,7 @@ import type {
 } from '@modelcontextprotocol/server';
 import { CONTEXT_PROMPT } from './prompts.ts';
 import { RESOURCE_TEMPLATES } from './resources.ts';
-import { chooseTools, type McpTool, type ToolName } from './tools.ts';
+import { DEFAULT_TOOLS, type McpTool, type ToolName } from './tools.ts';
 
 export interface DefinitionOptions {
   /** The version that the server reports. */
@@ -54,7 +54,7 @@ export const STATIC_CACHE: Required<CacheHint> = { ttlMs: 5 * 60_000, cacheScope
 export function getDefinition({
   version,
   scope,
-  tools = chooseTools() ?? [],
+  tools = DEFAULT_TOOLS,
   structured = false,
   logging = false,
 }: DefinitionOptions): Definition {

@@ -90,17 +90,13 @@ export class LineTransport implements Transport {
 
   async #read(): Promise<void> {
     const { input, maxMessageBytes } = this.#options;
-    try {
-      for await (const line of readLines(input, maxMessageBytes)) {
-        if (line === undefined) return this.#end('message too large');
-        const initialize = await this.#receive(line);
-        // The lines after `initialize` depend on the protocol version of its response.
-        await this.#until(
-          () => this.#pending.size < MAX_PENDING && (initialize === undefined || !this.#pending.has(initialize)),
-        );
-      }
-    } catch {
-      // A broken input has ended.
+    for await (const line of readLines(input, maxMessageBytes)) {
+      if (line === undefined) return this.#end('message too large');
+      const initialize = await this.#receive(line);
+      // The lines after `initialize` depend on the protocol version of its response.
+      await this.#until(
+        () => this.#pending.size < MAX_PENDING && (initialize === undefined || !this.#pending.has(initialize)),
+      );
     }
     this.#end('input ended');
   }
@@ -188,11 +184,13 @@ function getRefusedVersion({ params }: JSONRPCRequest): { code: number; message:
 
 const LINE_FEED = 10;
 
-/** Yields the lines of a stream. Yields undefined at a line of more than `maxBytes`, and ends. */
+/**
+ * Yields the lines of a stream until it ends or breaks. Yields undefined at a line of more than `maxBytes`, and ends.
+ */
 async function* readLines(input: Readable, maxBytes: number): AsyncGenerator<string | undefined> {
   let parts: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of input as AsyncIterable<Buffer>) {
+  for await (const chunk of readChunks(input)) {
     for (let start = 0; start < chunk.length; ) {
       const end = chunk.indexOf(LINE_FEED, start);
       const part = chunk.subarray(start, end === -1 ? chunk.length : end);
@@ -205,5 +203,14 @@ async function* readLines(input: Readable, maxBytes: number): AsyncGenerator<str
       parts = [];
       bytes = 0;
     }
+  }
+}
+
+/** Yields the chunks of a stream. A broken stream ends like a complete one, because its client is gone. */
+async function* readChunks(input: Readable): AsyncGenerator<Buffer> {
+  try {
+    yield* input;
+  } catch {
+    // See above.
   }
 }

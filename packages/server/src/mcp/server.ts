@@ -21,7 +21,7 @@ import {
 import { failedCall, protocolError, toMemoryError } from './failures.ts';
 import { CONTEXT_PROMPT, contextPrompt } from './prompts.ts';
 import { listSessions, readResource } from './resources.ts';
-import { chooseTools, type HeavyKind, type McpTool } from './tools.ts';
+import { DEFAULT_TOOLS, type HeavyKind, type McpTool } from './tools.ts';
 import { memoryUri } from './uris.ts';
 
 export interface McpOptions extends Omit<DefinitionOptions, 'scope'> {
@@ -76,7 +76,7 @@ export function createMcpServer(caller: McpCaller, options: McpOptions): Checked
 }
 
 function serveTools(server: CheckedServer, caller: McpCaller, { tools }: Definition, options: McpOptions): void {
-  const chosen = options.tools ?? chooseTools() ?? [];
+  const chosen = options.tools ?? DEFAULT_TOOLS;
   server.setRequestHandler('tools/list', () => ({ tools }));
   server.setRequestHandler('tools/call', async ({ params }, { mcpReq }): Promise<CallToolResult> => {
     const tool = chosen.find(({ listed }) => listed.name === params.name);

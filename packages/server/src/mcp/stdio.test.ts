@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { PassThrough } from 'node:stream';
+import { PassThrough, type Writable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { createTimeZone, type ForgetResponse, type MemoryApi } from '@memoryd/contract';
 import { expect, it } from 'vitest';
@@ -7,7 +7,10 @@ import { serveStdio } from './stdio.ts';
 
 const FORGOTTEN: ForgetResponse = { status: 'forgotten', id: 'a' };
 
-it('memoryd mcp handles 256 requests concurrently, and further requests after these are complete', async () => {
+it.each([
+  ['each for itself', (input: Writable, lines: string[]) => lines.forEach((line) => void input.write(line))],
+  ['all at once', (input: Writable, lines: string[]) => void input.write(lines.join(''))],
+])('memoryd mcp handles 256 requests concurrently, and the others after these, if they come %s', async (_how, send) => {
   let calls = 0;
   let respond: (response: ForgetResponse) => void = () => {};
   const response = new Promise<ForgetResponse>((resolve) => {
@@ -39,7 +42,10 @@ it('memoryd mcp handles 256 requests concurrently, and further requests after th
     method: 'tools/call',
     params: { name: 'memory_forget', arguments: { memory_id: 'a' } },
   };
-  for (let id = 0; id < 1000; id += 1) input.write(`${JSON.stringify({ ...message, id })}\n`);
+  send(
+    input,
+    Array.from({ length: 1000 }, (_, id) => `${JSON.stringify({ ...message, id })}\n`),
+  );
   for (let turn = 0; turn < 100; turn += 1) await setImmediate();
   expect(calls).toBe(256);
   expect(lines).toBe(0);

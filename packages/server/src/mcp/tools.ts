@@ -42,6 +42,9 @@ export interface McpTool {
 /** Every tool, in listing order. */
 export const MCP_TOOLS: readonly McpTool[] = Object.values<Tool<ToolName>>(TOOLS).map(toMcpTool);
 
+/** The tools of a connection that chooses none. */
+export const DEFAULT_TOOLS: readonly McpTool[] = MCP_TOOLS.filter(({ isForModels }) => isForModels);
+
 /** The choice of all tools, including those for maintenance. */
 const ALL_TOOLS = 'all';
 
@@ -53,7 +56,7 @@ export const TOOLS_MUST = `be ${ALL_TOOLS}, or one or more of ${MCP_TOOLS.map(({
  * for models. Returns undefined if the text breaks `TOOLS_MUST`.
  */
 export function chooseTools(text?: string): readonly McpTool[] | undefined {
-  if (text === undefined) return MCP_TOOLS.filter(({ isForModels }) => isForModels);
+  if (text === undefined) return DEFAULT_TOOLS;
   if (text === ALL_TOOLS) return MCP_TOOLS;
   const names = new Set(text.split(',').map((name) => name.trim()));
   const chosen = MCP_TOOLS.filter(({ listed }) => names.has(listed.name));
