@@ -2,6 +2,7 @@ import { AgentId, Count, orNull, requestTime, Timestamp, UserId } from './field.
 import { LIMITS } from './limits.ts';
 import { TierCounts } from './stats.ts';
 import Type from './typebox.ts';
+import { assertValid, createCheck } from './validate.ts';
 
 /**
  * Scopes of API keys. `metrics` allows only reading metrics. `write` includes `read`. `operate` includes all other
@@ -56,6 +57,13 @@ export const NewKey = Type.Object(
   { additionalProperties: false },
 );
 export type NewKey = Type.Static<typeof NewKey>;
+
+const checkNamespace = createCheck(Type.Pick(NewKey, ['namespace']), 'caller');
+
+/** Throws INVALID_REQUEST for a name that is not allowed for new API keys. */
+export function assertNamespace(namespace: string): void {
+  assertValid(checkNamespace, { namespace });
+}
 
 const KeyId = Type.String({ description: 'The public id of the key.', 'x-must': 'be a string, the id of a key' });
 

@@ -15,7 +15,7 @@ export type { Core } from './operations/core.ts';
 export { exportLines, exportMemories } from './operations/export-memories.ts';
 export { importMemories } from './operations/import-memories.ts';
 export { memoryApi } from './operations/memory-api.ts';
-export { assertKeepableNamespace, assertNamespace, getNamespaces, toScopedStats } from './operations/namespaces.ts';
+export { assertKeepableNamespace, getNamespaces, toScopedStats } from './operations/namespaces.ts';
 export { requireModelInUse } from './operations/only-model-in-use.ts';
 export { acceptRequest } from './operations/redact.ts';
 export { type RerankerHealth, Reranking } from './reranking.ts';

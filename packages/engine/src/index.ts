@@ -2,7 +2,7 @@ export type { Telemetry } from '@memoryd/core';
 export { FairQueue } from '@memoryd/core';
 export type { DistillerOption, EmbedderOption } from '@memoryd/core/models';
 export type { EmbedderHealth, RerankerHealth } from '@memoryd/core/operations';
-export { assertNamespace, assertNewKey } from '@memoryd/core/operations';
+export { assertNewKey } from '@memoryd/core/operations';
 export type {
   Administration,
   Clock,

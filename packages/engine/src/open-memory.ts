@@ -1,5 +1,4 @@
-import { DEFAULTS, type MemoryApi, type Scopable } from '@memoryd/contract';
-import { assertNamespace } from '@memoryd/core/operations';
+import { assertNamespace, DEFAULTS, type MemoryApi, type Scopable } from '@memoryd/contract';
 import type { EngineSettings } from './engine.ts';
 import { openEngine } from './open-engine.ts';
 

@@ -1,17 +1,16 @@
 import {
+  assertNamespace,
   assertValid,
   createCheck,
   invalidRequest,
   isStorable,
   MemoryError,
   NamespaceQuota,
-  NewKey,
   type Scope,
   ScopeRequest,
   type StatsResponse,
   UserPath,
 } from '@memoryd/contract';
-import { Type } from '@memoryd/contract/typebox';
 import { isLimited } from '@memoryd/search';
 import type { Namespaces } from '../ports/administration.ts';
 import type { Clock } from '../ports/runtime.ts';
@@ -26,12 +25,6 @@ const BYTES_PER_MB = 1_000_000;
 const checkUser = createCheck(UserPath, 'path');
 const checkQuota = createCheck(NamespaceQuota, 'quota');
 const checkScope = createCheck(ScopeRequest, 'request');
-const checkName = createCheck(Type.Pick(NewKey, ['namespace']), 'caller');
-
-/** Throws INVALID_REQUEST for a name that is not allowed for new API keys. */
-export function assertNamespace(namespace: string): void {
-  assertValid(checkName, { namespace });
-}
 
 /**
  * Throws INVALID_REQUEST for a name that cannot be stored. Accepts all other names, since older databases may have

@@ -1,5 +1,5 @@
 import type { MemoryClient } from '@memoryd/client';
-import { type MemoryApi, type MemoryScope, withScope } from '@memoryd/contract';
+import { assertNamespace, type MemoryApi, type MemoryScope, withScope } from '@memoryd/contract';
 import type { Engine } from '@memoryd/engine';
 import { cannotOpen } from '@memoryd/engine/defaults';
 import { type Command, Option } from 'commander';
@@ -140,7 +140,7 @@ async function openDatabase<T>(
   assertNoApiKey(flags);
   if (!needs.make) await assertThere(settings.database);
   const namespace = typeof flags.namespace === 'string' ? flags.namespace : NAMESPACE_OPTION.defaultValue;
-  (await import('@memoryd/engine')).assertNamespace(namespace);
+  assertNamespace(namespace);
   const engine = await openEngine(settings, needs);
   const api = engine.namespace(namespace);
   const isEmbedding = () => engine.embedder().state === 'ready';

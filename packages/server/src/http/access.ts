@@ -1,8 +1,8 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { isIPv4 } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { covers, DEFAULTS, MemoryError, type NewKey, type Scope } from '@memoryd/contract';
-import { assertNamespace, type Engine, type Keys } from '@memoryd/engine';
+import { assertNamespace, covers, DEFAULTS, MemoryError, type NewKey, type Scope } from '@memoryd/contract';
+import type { Engine, Keys } from '@memoryd/engine';
 import type { FastifyRequest } from 'fastify';
 import type { Access, Caller } from '../caller.ts';
 import type { Settings } from '../settings/read.ts';
