@@ -1,7 +1,5 @@
 #!/usr/bin/env node
-import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { explainOldNode } from '@memoryd/engine/node-version';
 
 const problem = explainOldNode();
@@ -14,6 +12,7 @@ if (problem !== undefined) {
 const workspace = new URL('../../../', import.meta.url);
 const isBuilt = existsSync(new URL('../dist/memoryd.js', import.meta.url));
 if (!isBuilt && existsSync(new URL('tsconfig.base.json', workspace))) {
+  const [{ spawnSync }, { fileURLToPath }] = await Promise.all([import('node:child_process'), import('node:url')]);
   process.stderr.write('Building memoryd …\n');
   const build = spawnSync('npm', ['run', '--silent', 'build'], {
     cwd: fileURLToPath(workspace),
@@ -23,5 +22,8 @@ if (!isBuilt && existsSync(new URL('tsconfig.base.json', workspace))) {
   if (build.status !== 0) process.exit(1);
 }
 
-const { main } = await import('../dist/memoryd.js');
-await main();
+const [, , command, ...args] = process.argv;
+const load = () => import('../dist/memoryd.js');
+if (command !== 'mcp' || !(await import('../dist/memoryd-front.js')).serveFront(args, process.env, load)) {
+  await (await load()).main();
+}

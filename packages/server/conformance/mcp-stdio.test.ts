@@ -415,10 +415,4 @@ describe('the command line of memoryd mcp', () => {
     expect(result).not.toHaveProperty('structuredContent');
     await agent.end();
   });
-
-  it('prints a one-line error if a file cannot be opened', async () => {
-    const { code, stdout, stderr } = await runServer(['mcp', '--db-path', createTemporaryFolder()], WORDS_ONLY);
-    expect({ code, stdout }).toEqual({ code: 6, stdout: '' });
-    expect(stderr).toMatch(/^cannot open .+\n$/);
-  });
 });

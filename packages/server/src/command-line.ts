@@ -33,7 +33,7 @@ import { VERSION } from './version.ts';
 
 /** All commands, in the order of the help. */
 const COMMANDS: readonly AddCommand[] = [
-  ...inGroup('Run:', serveCommand(), mcpCommand, doctorCommand, completionCommand),
+  ...inGroup('Run:', serveCommand(), mcpCommand(), doctorCommand, completionCommand),
   ...inGroup(
     'Memories:',
     storeCommand,

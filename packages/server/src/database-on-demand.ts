@@ -13,10 +13,11 @@ interface DatabaseOnDemand {
 }
 
 /**
- * Opens a database now if it exists. Otherwise the first store creates it, and an earlier operation opens the database
- * if another process has created it in the meantime. Until then, the namespace is empty.
+ * Returns memories whose database is opened by the first operation if the database exists, and otherwise created by the
+ * first store. Until then, the namespace is empty. If opening fails, the operation rejects, and the next operation
+ * opens the database again.
  */
-export async function openOnDemand({ exists, open }: DatabaseOnDemand): Promise<OpenMemories> {
+export function openOnDemand({ exists, open }: DatabaseOnDemand): OpenMemories {
   let opening: Promise<OpenMemories> | undefined;
   const openOnce = async (): Promise<MemoryApi> => {
     opening ??= open();
@@ -29,8 +30,7 @@ export async function openOnDemand({ exists, open }: DatabaseOnDemand): Promise<
     }
   };
   const find = async () => (opening || (await exists()) ? openOnce() : undefined);
-  await find();
-  return { api: createApi(find, openOnce), close: async () => (await opening)?.close() };
+  return { api: createApi(find, openOnce), close: async () => (await opening?.catch(() => undefined))?.close() };
 }
 
 /** An operation whose result is a promise. */

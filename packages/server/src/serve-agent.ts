@@ -1,8 +1,8 @@
 import { Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createTimeZone, DEFAULTS, type MemoryScope } from '@memoryd/contract';
-import { assertNamespace, ENGINE_DEFAULTS, type Telemetry, type TelemetryEvent } from '@memoryd/engine';
-import { getDatabaseName } from '@memoryd/engine/defaults';
+import { assertNamespace, createTimeZone, DEFAULTS, MemoryError, type MemoryScope } from '@memoryd/contract';
+import type { Telemetry, TelemetryEvent } from '@memoryd/engine';
+import { ENGINE_DEFAULTS, getDatabaseName } from '@memoryd/engine/defaults';
 import { audited } from './audit.ts';
 import { isThere } from './commands/database.ts';
 import { serviceAt } from './commands/memories.ts';
@@ -10,10 +10,11 @@ import { openOnDemand } from './database-on-demand.ts';
 import { getMessage } from './error-text.ts';
 import { logOutput, logTelemetry, toRecord } from './log.ts';
 import { type McpCaller, scopedCaller } from './mcp/caller.ts';
-import { type StdioConnection, serveStdio } from './mcp/stdio.ts';
+import type { StdioConnection } from './mcp/stdio.ts';
 import { chooseTools, type McpTool, TOOLS_MUST } from './mcp/tools.ts';
+import type { AgentInput } from './mcp-front/agent-input.ts';
+import { createRepeatFilter } from './mcp-front/repeat-filter.ts';
 import { getMessageSetting, mcpOptions } from './mcp-options.ts';
-import { openDatabase } from './open-database.ts';
 import type { Settings } from './settings/read.ts';
 import { exitOnDefect, REQUESTS_GRACE_MS, STOP_LIMIT_MS } from './stop.ts';
 import { UsageError } from './usage-error.ts';
@@ -31,16 +32,23 @@ interface AgentOptions {
   tools?: string;
   /** Whether results have structured content. */
   structured?: boolean;
+  /** Standard input whose first messages were answered before. Default: standard input as it is. */
+  input?: AgentInput | undefined;
 }
 
-/** Starts serving one agent. The process stops when the connection ends or a signal is received. */
+/**
+ * Starts serving one agent. The process stops when the connection ends or a signal is received. The first call that
+ * needs memories opens the database.
+ *
+ * @throws UsageError for a choice that names an unknown tool
+ * @throws MemoryError INVALID_REQUEST for an invalid namespace, user or agent
+ */
 export async function serveAgent(
   settings: Settings,
   agent: AgentScope,
-  { tools, structured = false }: AgentOptions = {},
+  { tools, structured = false, input }: AgentOptions = {},
 ): Promise<void> {
   const chosenTools = toTools(tools);
-  const output = protocolOutput();
   const logStream = logOutput('stderr');
   const log = logTelemetry(settings, logStream);
   let client: StdioConnection | undefined;
@@ -53,8 +61,12 @@ export async function serveAgent(
   const exit = (code: number): void => void logStream.end().then(() => process.exit(code));
   exitOnDefect(telemetry, exit);
   const { caller, place, close } = await openMemories(settings, agent, telemetry);
-  client = await serveStdio(caller, {
-    ...mcpOptions(settings, telemetry, createTimeZone(settings.timezone)),
+  const zone = createTimeZone(settings.timezone);
+  const stdio = input?.isOver ? undefined : await import('./mcp/stdio.ts');
+  if (!stdio || input?.isOver) return exit(0);
+  const output = protocolOutput(createRepeatFilter(input?.take() ?? []));
+  client = await stdio.serveStdio(caller, {
+    ...mcpOptions(settings, telemetry, zone),
     tools: chosenTools,
     structured,
     input: process.stdin,
@@ -64,6 +76,7 @@ export async function serveAgent(
   const facts = { version: VERSION, ...place };
   telemetry.report({ level: 'info', component: 'mcp', event: 'agent_connected', facts });
   stopAtEnd({ client, close, output, telemetry, exit });
+  input?.resume();
 }
 
 /** @throws UsageError for a choice that names an unknown tool */
@@ -95,10 +108,13 @@ async function openMemories(
   const keepModel = embedder === ENGINE_DEFAULTS.embedder;
   assertNamespace(namespace);
   // Created by the first store only, because some clients start the command just to list its tools.
-  const { api, close } = await openOnDemand({
+  const { api, close } = openOnDemand({
     exists: () => isThere(database),
     async open() {
-      const engine = await openDatabase(settings, telemetry, { keepModel });
+      const { openDatabase } = await import('./open-database.ts');
+      const engine = await openDatabase(settings, telemetry, { keepModel }).catch((error) => {
+        throw toReason(error);
+      });
       // No API key: a user who can start this process can also read the database.
       const by = { namespace, address: 'stdio' };
       return { api: audited(engine.namespace(namespace), by, telemetry), close: () => engine.close() };
@@ -109,16 +125,26 @@ async function openMemories(
 }
 
 /**
+ * Returns the error of a call whose database cannot be opened. Whoever can start this process may read the reason,
+ * unlike the callers of a server.
+ */
+function toReason(error: unknown): MemoryError {
+  return error instanceof MemoryError ? error : new MemoryError('UNAVAILABLE', getMessage(error), { cause: error });
+}
+
+/**
  * Reserves standard output for the protocol, and returns a stream to it. Redirects `process.stdout.write` to standard
  * error, because most clients disconnect at a line that is not a protocol message.
+ *
+ * @param isRepeat returns whether a line was sent before, and is dropped
  */
-function protocolOutput(): Writable {
+function protocolOutput(isRepeat: (line: string) => boolean): Writable {
   const { stdout, stderr } = process;
   const write = stdout.write.bind(stdout);
   stdout.write = stderr.write.bind(stderr);
   const output = new Writable({
     decodeStrings: false,
-    write: (chunk: string, _encoding, done) => void write(chunk, (error) => done(error)),
+    write: (chunk: string, _encoding, done) => void (isRepeat(chunk) ? done() : write(chunk, (error) => done(error))),
   });
   stdout.on('error', (error) => output.destroy(error));
   return output;

@@ -1,4 +1,5 @@
 import { Option } from 'commander';
+import type { AgentInput } from '../mcp-front/agent-input.ts';
 import { loadSettings } from '../settings/file.ts';
 import { SERVICE_SETTINGS, settingOptions } from '../settings/options.ts';
 import type { SettingKey } from '../settings/schema.ts';
@@ -38,21 +39,26 @@ const OPTIONS = [
   STRUCTURED_OPTION,
 ];
 
-/** `memoryd mcp`, with the options of all settings except `LISTENER_SETTINGS`. */
-export const mcpCommand: AddCommand = (program, env) => {
-  const command = program
-    .command('mcp')
-    .summary('Serve one agent on standard input and output.')
-    .description(DESCRIPTION);
-  withExamples(command, 'memoryd mcp --user ada', 'memoryd mcp --url http://127.0.0.1:8090');
-  withOptions(command, OPTIONS).action(async (flags) => {
-    // Ignores the settings file in the working directory: an agent may start in an untrusted folder, whose settings
-    // file must not decide where texts are sent.
-    const settings = loadSettings(flags, env, { search: false });
-    const url = isRemote(flags, settings) ? settings.url : '';
-    const { serveAgent } = await import('../serve-agent.ts');
-    if (url !== '' && flags.namespace !== undefined) throw new UsageError(NAMESPACE_AT_URL);
-    const scope = { namespace: flags.namespace, scope: toScope(flags) };
-    await serveAgent({ ...settings, url }, scope, flags);
-  });
-};
+/**
+ * Returns `memoryd mcp`, with the options of all settings except `LISTENER_SETTINGS`.
+ *
+ * @param input see `serveAgent`
+ */
+export function mcpCommand(input?: AgentInput): AddCommand {
+  return (program, env) => {
+    const command = program
+      .command('mcp')
+      .summary('Serve one agent on standard input and output.')
+      .description(DESCRIPTION);
+    withExamples(command, 'memoryd mcp --user ada', 'memoryd mcp --url http://127.0.0.1:8090');
+    withOptions(command, OPTIONS).action(async (flags) => {
+      // Ignores the settings file in the working directory: an agent may start in an untrusted folder, whose settings
+      // file must not decide where texts are sent.
+      const settings = loadSettings(flags, env, { search: false });
+      const url = isRemote(flags, settings) ? settings.url : '';
+      if (url !== '' && flags.namespace !== undefined) throw new UsageError(NAMESPACE_AT_URL);
+      const scope = { namespace: flags.namespace, scope: toScope(flags) };
+      await (await import('../serve-agent.ts')).serveAgent({ ...settings, url }, scope, { ...flags, input });
+    });
+  };
+}

@@ -1,6 +1,7 @@
 import { type MemoryApi, MemoryError, type Scope } from '@memoryd/contract';
 import { MODEL_TOOLS, TOOLS, type Tool, type ToolCall, toLocalTimes, type View } from '@memoryd/contract/tools';
 import type { CallToolResult, Tool as ListedTool } from '@modelcontextprotocol/server';
+import { ALL_TOOLS, chooseOffered } from './offer.ts';
 
 /** Kinds of work with limited concurrency. */
 export type HeavyKind = 'list' | 'recall' | 'consolidation';
@@ -24,12 +25,13 @@ interface RunOptions {
 }
 
 export interface McpTool {
+  name: ToolName;
   scope: Scope;
   heavy: HeavyKind | undefined;
   /** Whether a model needs the tool in a conversation. The other tools are for maintenance. */
   isForModels: boolean;
   /** The tool as tools/list shows it. The schema of results is listed only if results have structured content. */
-  listed: Omit<ListedTool, 'outputSchema'> & { name: ToolName };
+  listed: Omit<ListedTool, 'outputSchema'>;
   outputSchema: NonNullable<ListedTool['outputSchema']>;
   /**
    * Validates the arguments and runs the tool. Times in the result are in the zone of the view.
@@ -45,27 +47,18 @@ export const MCP_TOOLS: readonly McpTool[] = Object.values<Tool<ToolName>>(TOOLS
 /** The tools of a connection that chooses none. */
 export const DEFAULT_TOOLS: readonly McpTool[] = MCP_TOOLS.filter(({ isForModels }) => isForModels);
 
-/** The choice of all tools, including those for maintenance. */
-const ALL_TOOLS = 'all';
-
 /** The rule of a choice of tools. */
 export const TOOLS_MUST = `be ${ALL_TOOLS}, or one or more of ${MCP_TOOLS.map(({ listed }) => listed.name).join(', ')}, separated by commas`;
 
-/**
- * Returns the tools that a text chooses: `all`, or names of tools separated by commas. Without a text, returns the tools
- * for models. Returns undefined if the text breaks `TOOLS_MUST`.
- */
+/** Returns the tools that a text chooses (see `chooseOffered`). Returns undefined if the text breaks `TOOLS_MUST`. */
 export function chooseTools(text?: string): readonly McpTool[] | undefined {
-  if (text === undefined) return DEFAULT_TOOLS;
-  if (text === ALL_TOOLS) return MCP_TOOLS;
-  const names = new Set(text.split(',').map((name) => name.trim()));
-  const chosen = MCP_TOOLS.filter(({ listed }) => names.has(listed.name));
-  return chosen.length === names.size ? chosen : undefined;
+  return chooseOffered(MCP_TOOLS, text);
 }
 
 function toMcpTool(tool: Tool<ToolName>): McpTool {
   const { name, title, description, scope, hints, input, output } = tool;
   return {
+    name,
     scope,
     heavy: HEAVY_TOOLS[name],
     isForModels: Object.hasOwn(MODEL_TOOLS, name),
