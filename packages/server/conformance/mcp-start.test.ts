@@ -192,6 +192,7 @@ describe('a call to memoryd mcp returns the reason', () => {
     process.write(toCall(3, 'store', { content: 'black tea' }));
     expect((await waitForResponse(process, 3)).result?.structuredContent).toMatchObject({ id: expect.any(String) });
     expect((await endInput(process)).code).toBe(0);
+    expect((await process.exited).stderr).toContain('"open_failed"');
   });
 
   it('a call to memoryd mcp returns the reason why a file is not a database', async () => {

@@ -113,6 +113,7 @@ async function openMemories(
     async open() {
       const { openDatabase } = await import('./open-database.ts');
       const engine = await openDatabase(settings, telemetry, { keepModel }).catch((error) => {
+        telemetry.report({ level: 'error', component: 'mcp', event: 'open_failed', error });
         throw toReason(error);
       });
       // No API key: a user who can start this process can also read the database.
@@ -125,7 +126,7 @@ async function openMemories(
 }
 
 /**
- * Returns the error of a call whose database cannot be opened. Whoever can start this process may read the reason,
+ * Returns the error of a call whose database cannot be opened. A user who can start this process may read the reason,
  * unlike the callers of a server.
  */
 function toReason(error: unknown): MemoryError {
