@@ -58,14 +58,14 @@ async function endInput(process: Launched): Promise<{ ids: unknown[]; code: numb
 describe('memoryd mcp responds once to each request', () => {
   it('memoryd mcp responds once to each request if a call follows initialize at once', async () => {
     const process = start();
-    process.write(INITIALIZE + INITIALIZED + toCall(1, 'store', { content: 'the anchor is rusty' }));
+    process.write(INITIALIZE + INITIALIZED + toCall(1, 'memory_store', { content: 'the anchor is rusty' }));
     expect((await waitForResponse(process, 1)).result).toMatchObject({ structuredContent: { id: expect.any(String) } });
     expect(await endInput(process)).toEqual({ ids: [0, 1], code: 0 });
   });
 
   it('memoryd mcp responds once to each request if the input ends right after a call', async () => {
     const process = start();
-    process.write(INITIALIZE + toCall(1, 'stats', {}) + toLine({ id: 2, method: 'tools/list' }));
+    process.write(INITIALIZE + toCall(1, 'memory_stats', {}) + toLine({ id: 2, method: 'tools/list' }));
     const { ids, code } = await endInput(process);
     expect([ids.sort(), code]).toEqual([[0, 1, 2], 0]);
   });
@@ -74,13 +74,13 @@ describe('memoryd mcp responds once to each request', () => {
     const process = start();
     const content = 'Zoë trinkt 茶 🍵';
     const ping = toLine({ id: 'ä🍵', method: 'ping' });
-    const bytes = Buffer.from(INITIALIZE + INITIALIZED + ping + toCall(3, 'store', { content }));
+    const bytes = Buffer.from(INITIALIZE + INITIALIZED + ping + toCall(3, 'memory_store', { content }));
     for (let at = 0; at < bytes.length; at += 7) {
       process.write(bytes.subarray(at, at + 7));
       await setImmediate();
     }
     await waitForResponse(process, 3);
-    process.write(toCall(4, 'recall', { query: 'trinkt' }));
+    process.write(toCall(4, 'memory_recall', { query: 'trinkt' }));
     expect((await waitForResponse(process, 4)).result?.structuredContent).toMatchObject({ results: [{ content }] });
     expect(await endInput(process)).toEqual({ ids: [0, 'ä🍵', 3, 4], code: 0 });
   });
@@ -90,7 +90,7 @@ describe('memoryd mcp responds once to each request', () => {
     process.write(INITIALIZE + INITIALIZED + LIST);
     await waitForResponse(process, 1);
     await delay(2500);
-    process.write(toLine({ id: 2, method: 'ping' }) + toCall(3, 'stats', {}));
+    process.write(toLine({ id: 2, method: 'ping' }) + toCall(3, 'memory_stats', {}));
     await waitForResponse(process, 3);
     expect(await endInput(process)).toEqual({ ids: [0, 1, 2, 3], code: 0 });
   });
@@ -110,7 +110,7 @@ describe('memoryd mcp responds once to each request', () => {
     const list = toLine({ id: 1, method: 'tools/list', params: { _meta: META } });
     process.write(discover + list);
     await waitForResponse(process, 1);
-    process.write(toLine({ id: 2, method: 'tools/call', params: { name: 'stats', arguments: {}, _meta: META } }));
+    process.write(toLine({ id: 2, method: 'tools/call', params: { name: 'memory_stats', arguments: {}, _meta: META } }));
     expect((await waitForResponse(process, 2)).result).toMatchObject({
       ...{ resultType: 'complete', structuredContent: { working_count: 0 } },
     });
@@ -152,7 +152,7 @@ describe('memoryd mcp ends', () => {
     const process = start();
     process.write(INITIALIZE);
     await waitForResponse(process, 0);
-    process.write(INITIALIZED + toCall(1, 'stats', {}));
+    process.write(INITIALIZED + toCall(1, 'memory_stats', {}));
     await delay(50);
     expect((await process.end('SIGINT')).code).toBe(0);
     expect(getResponses(process).map(({ id }) => id)).toEqual([0, 1]);
@@ -189,7 +189,7 @@ describe('a call to memoryd mcp returns the reason', () => {
     process.write(toLine({ id: 2, method: 'resources/list' }));
     expect((await waitForResponse(process, 2)).error?.message).toContain(`cannot open ${dbPath}`);
     rmdirSync(dbPath);
-    process.write(toCall(3, 'store', { content: 'black tea' }));
+    process.write(toCall(3, 'memory_store', { content: 'black tea' }));
     expect((await waitForResponse(process, 3)).result?.structuredContent).toMatchObject({ id: expect.any(String) });
     expect((await endInput(process)).code).toBe(0);
     expect((await process.exited).stderr).toContain('"open_failed"');
@@ -248,7 +248,7 @@ describe('memoryd mcp loads', () => {
     const { env, getModules } = recordModules();
     const process = start(['--url', `http://127.0.0.1:${server.server.port}`], env);
     process.write(
-      INITIALIZE + INITIALIZED + toCall(1, 'store', { content: 'tea' }) + toLine({ id: 2, method: 'resources/list' }),
+      INITIALIZE + INITIALIZED + toCall(1, 'memory_store', { content: 'tea' }) + toLine({ id: 2, method: 'resources/list' }),
     );
     await Promise.all([waitForResponse(process, 1), waitForResponse(process, 2)]);
     expect((await endInput(process)).code).toBe(0);
@@ -266,7 +266,7 @@ describe('memoryd mcp loads', () => {
     await waitForResponse(process, 1);
     const hasEngine = () => getModules().some((url) => url.includes('engine/dist/bundle/index'));
     expect(hasEngine()).toBe(false);
-    process.write(toCall(2, 'stats', {}));
+    process.write(toCall(2, 'memory_stats', {}));
     await waitForResponse(process, 2);
     expect(hasEngine()).toBe(true);
     expect((await endInput(process)).code).toBe(0);

@@ -129,7 +129,7 @@ describe('a message for the server', () => {
       'with an invalid progress token',
       '{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"progressToken":{}}}}',
     ],
-    ['that calls a tool', '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"stats"}}'],
+    ['that calls a tool', '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"memory_stats"}}'],
     ['that initializes without a client', '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}'],
     ['that ends a handshake that never began', '{"jsonrpc":"2.0","method":"notifications/initialized"}'],
     [
