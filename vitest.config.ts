@@ -70,6 +70,7 @@ export default defineConfig({
       project('faults', ['packages/server/faults/**/*.test.ts']),
       project('fuzz', ['packages/server/fuzz/**/*.test.ts']),
       project('protocol', ['packages/server/protocol/**/*.test.ts']),
+      project('agents', ['packages/server/agents/**/*.test.ts']),
       project('models', ['packages/server/models/**/*.test.ts']),
       project('browser', ['apps/*/tests/**/*.test.ts', 'packages/client/conformance/runtimes.test.ts']),
       project('packages', ['docs/{commands,examples,languages,packages}.test.ts', 'deploy/*.test.ts']),

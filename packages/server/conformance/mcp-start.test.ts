@@ -185,7 +185,7 @@ describe('a call to memoryd mcp returns the reason', () => {
     mkdirSync(dbPath);
     const process = start(['--db-path', dbPath]);
     process.write(INITIALIZE + INITIALIZED);
-    expect(await getFailure(process, 1, 'recall', { query: 'tea' })).toContain(`cannot open ${dbPath}`);
+    expect(await getFailure(process, 1, 'memory_recall', { query: 'tea' })).toContain(`cannot open ${dbPath}`);
     process.write(toLine({ id: 2, method: 'resources/list' }));
     expect((await waitForResponse(process, 2)).error?.message).toContain(`cannot open ${dbPath}`);
     rmdirSync(dbPath);
@@ -200,7 +200,7 @@ describe('a call to memoryd mcp returns the reason', () => {
     writeFileSync(dbPath, 'not a database '.repeat(1000));
     const process = start(['--db-path', dbPath]);
     process.write(INITIALIZE);
-    expect(await getFailure(process, 1, 'store', { content: 'tea' })).toContain(`cannot open ${dbPath}`);
+    expect(await getFailure(process, 1, 'memory_store', { content: 'tea' })).toContain(`cannot open ${dbPath}`);
     expect((await endInput(process)).code).toBe(0);
   });
 
@@ -208,7 +208,7 @@ describe('a call to memoryd mcp returns the reason', () => {
     const port = await freePort();
     const process = start(['--url', `http://127.0.0.1:${port}`]);
     process.write(INITIALIZE + INITIALIZED);
-    expect(await getFailure(process, 1, 'recall', { query: 'tea' })).toContain(`127.0.0.1:${port}`);
+    expect(await getFailure(process, 1, 'memory_recall', { query: 'tea' })).toContain(`127.0.0.1:${port}`);
     expect((await endInput(process)).code).toBe(0);
   });
 });

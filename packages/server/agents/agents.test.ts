@@ -1,0 +1,187 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it, onTestFailed, onTestFinished } from 'vitest';
+import { createTemporaryFolder } from '../conformance/folders.ts';
+import { expectCleanEnd, startClient } from '../conformance/under-test.ts';
+import { FakeModel, type ModelRequest, toPrompt } from './fake-model.ts';
+import { installPrograms } from './install.ts';
+import { claudeCode } from './programs/claude-code.ts';
+import { codex } from './programs/codex.ts';
+import { geminiCli } from './programs/gemini-cli.ts';
+import { openCode } from './programs/opencode.ts';
+import type { AgentProgram, McpServer, Setup } from './programs/program.ts';
+import { ProgramUnderTest } from './run.ts';
+
+/** The tools that every program must offer its model. */
+const STORE = 'memory_store';
+const RECALL = 'memory_recall';
+const TOOLS = [STORE, RECALL, 'memory_session', 'memory_update', 'memory_forget'];
+/** The beginning of the server's instructions. */
+const INSTRUCTIONS = 'memoryd remembers across conversations.';
+
+const FACT = 'Ada is allergic to peanuts.';
+const QUESTION = 'What may Ada not eat?';
+
+const MEMORYD = fileURLToPath(new URL('../bin/memoryd.mjs', import.meta.url));
+const DELAYED_SERVER = fileURLToPath(new URL('delayed-server.mjs', import.meta.url));
+/** Half of the time that Codex waits for an MCP server. `memoryd mcp` must answer sooner. */
+const DELAY_MS = 500;
+/** Sessions after which the machine counts as too slow for the delayed server. */
+const MAX_SESSIONS = 5;
+
+/** Facts about the requests that each program has sent, printed after the tests. */
+const report: string[] = [];
+
+// A session of OpenCode takes seven seconds of processor time.
+describe.skipIf(!existsSync('/proc/self/environ'))('agent programs', { timeout: 600_000 }, () => {
+  let model: FakeModel;
+  beforeAll(async () => {
+    await installPrograms();
+    model = await FakeModel.start();
+  }, 1_200_000);
+  afterAll(async () => {
+    await model?.close();
+    // biome-ignore lint/suspicious/noConsole: shows sizes and texts, which no assertion limits
+    console.log(report.join('\n'));
+  });
+
+  /** Returns a program with new settings. The test fails if a process of the program is left when the test ends. */
+  function createProgram(program: AgentProgram, setup: Omit<Setup, 'modelUrl'>): ProgramUnderTest {
+    const created = new ProgramUnderTest(program, { ...setup, modelUrl: model.url }, createTemporaryFolder());
+    // biome-ignore lint/suspicious/noConsole: the output of the program may explain the failure
+    onTestFailed(() => console.log(created.output));
+    onTestFinished(async () => {
+      try {
+        await expect.poll(() => created.getProcesses()).toEqual([]);
+      } finally {
+        created.kill();
+      }
+    });
+    return created;
+  }
+
+  /** Makes the model call a tool of every server in a new session. Returns the requests that offer tools. */
+  async function callTool(running: ProgramUnderTest, tool: string, args: object): Promise<ModelRequest[]> {
+    const { toOfferedName, getLoadingCall } = running.program;
+    const names = running.servers.map((server) => toOfferedName(server, tool));
+    const calls = names.map((name) => ({ tool: new RegExp(`^${name}$`), args }));
+    await running.run(toPrompt('Use your memory.', ...(getLoadingCall ? [getLoadingCall(names)] : []), ...calls));
+    return model.takeRequests().filter(({ tools, hasCalls }) => hasCalls && tools.length > 0);
+  }
+
+  it.each([
+    ['Claude Code', claudeCode],
+    ['Codex', codex],
+    ['Gemini CLI', geminiCli],
+    ['OpenCode', openCode],
+  ])(
+    '%s offers the tools in the first turn and recalls in a new session, over stdio and HTTP',
+    async (title, program) => {
+      // One session uses both servers, because most of the time of a test is the start of the program.
+      const running = createProgram(program, {
+        servers: { stdio: serveStdio(getNewFile()), http: await serveHttp() },
+        waitsForServers: true,
+      });
+      const storing = await callTool(running, STORE, { content: FACT });
+      const recalling = await callTool(running, RECALL, { query: QUESTION });
+      for (const [index, server] of running.servers.entries()) {
+        expectToolsAtOnce(program, server, storing[0]);
+        expectToolsAtOnce(program, server, recalling[0]);
+        const stored = getResults(storing, running)[index];
+        const recalled = getResults(recalling, running)[index];
+        report.push(
+          `\n${title} over ${server}`,
+          ...describeTools(program, server, storing),
+          stored ?? '',
+          recalled ?? '',
+        );
+        expect(stored).toMatch(/stored/i);
+        expect(recalled).toContain(FACT);
+        // Models read texts, and no JSON.
+        expect(stored).not.toContain('{"');
+        expect(recalled).not.toContain('{"');
+      }
+    },
+  );
+
+  it(`Codex offers the tools of memoryd in the first turn if those of a server that waits ${DELAY_MS} ms are there`, async ({
+    skip,
+  }) => {
+    // Codex begins the first turn about a second after its start. The other server shows whether this machine is fast
+    // enough at the moment, so that the test depends on memoryd and not on the load.
+    const delayed = { command: process.execPath, args: [DELAYED_SERVER, String(DELAY_MS)] };
+    const stdio = serveStdio(await createDatabase());
+    for (let session = 0; session < MAX_SESSIONS; session += 1) {
+      const running = createProgram(codex, { servers: { stdio, delayed }, waitsForServers: false });
+      await running.run(toPrompt('Hello.'));
+      const [first] = model.takeRequests();
+      if (!getNames(first).includes(codex.toOfferedName('delayed', 'nothing'))) continue;
+      expectToolsAtOnce(codex, 'stdio', first);
+      return;
+    }
+    skip(`this machine is too slow: no session of ${MAX_SESSIONS} had the tools of the delayed server`);
+  });
+});
+
+/** Returns the path of a database file that does not exist. */
+function getNewFile(): string {
+  return join(createTemporaryFolder(), 'memory.db');
+}
+
+/** Creates a database file with a memory. Opening it takes longer than finding no file. */
+async function createDatabase(): Promise<string> {
+  const file = getNewFile();
+  const client = await startClient({ dbPath: file });
+  await client.store({ content: FACT });
+  await expectCleanEnd(client.server);
+  return file;
+}
+
+function serveStdio(databaseFile: string): McpServer {
+  return { command: process.execPath, args: [MEMORYD, 'mcp', '--db-path', databaseFile] };
+}
+
+/** Starts a service until the end of the test. */
+async function serveHttp(): Promise<McpServer> {
+  const { server } = await startClient();
+  onTestFinished(() => expectCleanEnd(server));
+  return { url: `http://127.0.0.1:${server.port}/mcp` };
+}
+
+function getNames(request: ModelRequest | undefined): string[] {
+  return request?.tools.map(({ name }) => name) ?? [];
+}
+
+/**
+ * Expects that a request has every tool of a server: its definition, or its name and the server's instructions if the
+ * program defers tools.
+ */
+function expectToolsAtOnce(program: AgentProgram, server: string, request: ModelRequest | undefined): void {
+  const names = TOOLS.map((tool) => program.toOfferedName(server, tool));
+  const offered = getNames(request);
+  if (!program.getLoadingCall) {
+    expect(offered).toEqual(expect.arrayContaining(names));
+    return;
+  }
+  const text = request?.parts.map((part) => part.text).join('\n') ?? '';
+  expect(text.split('\n')).toEqual(expect.arrayContaining(names));
+  expect(text).toContain(INSTRUCTIONS);
+  expect(offered.filter((name) => names.includes(name))).toEqual([]);
+}
+
+/** Returns the last result of each server that the model was given in a session. */
+function getResults(requests: readonly ModelRequest[], { servers }: ProgramUnderTest): string[] {
+  const results = requests.at(-1)?.parts.filter(({ role }) => role === 'tool') ?? [];
+  return results.slice(-servers.length).map(({ text }) => text);
+}
+
+/** Returns the sizes of a server's tools in the first and in the last request of a session. */
+function describeTools(program: AgentProgram, server: string, requests: readonly ModelRequest[]): string[] {
+  return [requests[0], requests.at(-1)].map((request, index) => {
+    const tools = request?.tools.filter(({ name }) => name.startsWith(program.toOfferedName(server, ''))) ?? [];
+    const sizes = tools.map(({ name, definition }) => `${name} ${JSON.stringify(definition).length}`);
+    const total = tools.reduce((sum, { definition }) => sum + JSON.stringify(definition).length, 0);
+    return `${index === 0 ? 'first' : 'last'} request: ${total} characters of definitions (${sizes.join(', ')})`;
+  });
+}

@@ -1,0 +1,34 @@
+import type { ToolCall } from '../fake-model.ts';
+
+/** Maximum time of the start of an MCP server, if a program waits for the server. For a loaded machine. */
+export const START_TIMEOUT_MS = 60_000;
+
+/** How an agent program reaches an MCP server. */
+export type McpServer = { command: string; args: string[] } | { url: string };
+
+export interface Setup {
+  /** Address of the model service, without a path. */
+  modelUrl: string;
+  /** MCP servers by name. */
+  servers: Record<string, McpServer>;
+  /** Whether the first turn waits for the MCP servers, if the program can be told so. */
+  waitsForServers: boolean;
+}
+
+/** An agent program that can run one prompt without a terminal. */
+export interface AgentProgram {
+  /** Name of its command. */
+  command: string;
+  /** Settings files, by path in the home folder. */
+  getFiles(setup: Setup): Record<string, string>;
+  getEnvironment(setup: Setup): Record<string, string>;
+  /** Arguments that run one prompt in a new session and exit. */
+  getArguments(prompt: string, setup: Setup): string[];
+  /** The name under which the program offers a tool of an MCP server to the model. */
+  toOfferedName(server: string, tool: string): string;
+  /**
+   * Returns the call that loads the definitions of tools. Only for a program that defers tools: it first gives the model
+   * their names in a text, and a definition when the model asks for it.
+   */
+  getLoadingCall?(offeredNames: readonly string[]): ToolCall;
+}
