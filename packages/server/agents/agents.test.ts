@@ -30,6 +30,11 @@ const DELAY_MS = 500;
 /** Sessions after which the machine counts as too slow for the delayed server. */
 const MAX_SESSIONS = 5;
 
+/** The definition of a tool in a request of Codex. */
+interface CodexTool {
+  parameters: { properties: Record<string, { description?: string }> };
+}
+
 /** Facts about the requests that each program has sent, printed after the tests. */
 const report: string[] = [];
 
@@ -121,6 +126,22 @@ describe.skipIf(!existsSync('/proc/self/environ'))('agent programs', { timeout: 
       return;
     }
     skip(`this machine is too slow: no session of ${MAX_SESSIONS} had the tools of the delayed server`);
+  });
+
+  it('Codex gives the model a description of every argument of the tools', async () => {
+    const running = createProgram(codex, { servers: { stdio: serveStdio(getNewFile()) }, waitsForServers: true });
+    await running.run(toPrompt('Hello.'));
+    const [first] = model.takeRequests();
+    expectToolsAtOnce(codex, 'stdio', first);
+    // Codex removes all descriptions from an input schema of more than about 5,000 characters.
+    const undescribed = TOOLS.flatMap((tool) => {
+      const offered = first?.tools.filter(({ name }) => name === codex.toOfferedName('stdio', tool)) ?? [];
+      return offered
+        .flatMap(({ definition }) => Object.entries((definition as CodexTool).parameters.properties))
+        .filter(([, { description }]) => description === undefined)
+        .map(([argument]) => `${tool} ${argument}`);
+    });
+    expect(undescribed).toEqual([]);
   });
 });
 
