@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
 import { anthropic } from './dialects/anthropic.ts';
-import type { Conversation, Dialect, Turn } from './dialects/dialect.ts';
+import type { Conversation, Dialect, OfferedTool, Turn } from './dialects/dialect.ts';
 import { gemini } from './dialects/gemini.ts';
 import { openAiChat } from './dialects/openai-chat.ts';
 import { openAiResponses } from './dialects/openai-responses.ts';
@@ -113,5 +113,30 @@ function getTurn(conversation: Conversation): Turn {
   const call = calls[done];
   if (!call) return { text: 'Done.' };
   const tool = conversation.tools.find(({ name }) => call.tool.test(name));
-  return tool ? { tool, args: call.args } : { text: `No tool has a name like ${call.tool}.` };
+  return tool ? { tool, args: completeArguments(tool, call.args) } : { text: `No tool has a name like ${call.tool}.` };
+}
+
+interface ArgumentSchema {
+  properties?: Record<string, object>;
+  required?: string[];
+}
+
+/** The schema of the arguments in a definition, under the name that each API has for it. */
+interface Definition {
+  parameters?: ArgumentSchema;
+  input_schema?: ArgumentSchema;
+  parametersJsonSchema?: ArgumentSchema;
+  function?: { parameters?: ArgumentSchema };
+}
+
+/** A schema that accepts null, in JSON Schema or as Gemini CLI converts it. */
+const NULLABLE = /"null"|"nullable":true/;
+
+/** Adds null for each required argument that may be null, as models do that keep to a schema. */
+function completeArguments({ definition }: OfferedTool, args: object): object {
+  const { parameters, input_schema, parametersJsonSchema, function: nested } = definition as Definition;
+  const schema = parameters ?? input_schema ?? parametersJsonSchema ?? nested?.parameters;
+  const { properties = {}, required = [] } = schema ?? {};
+  const nullable = required.filter((name) => NULLABLE.test(JSON.stringify(properties[name]) ?? ''));
+  return { ...Object.fromEntries(nullable.map((name) => [name, null])), ...args };
 }
