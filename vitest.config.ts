@@ -8,6 +8,7 @@ const ON_POSTGRES_TOO = [
   ...[
     'concurrency',
     'consolidations',
+    'context',
     'corrections',
     'date-questions',
     'durability',

@@ -15,7 +15,11 @@ const bundle = defineConfig({
 const standalone = defineConfig({
   input: {
     ...{ 'current-recall': 'dist/current-recall.js', scoped: 'dist/scoped.js' },
-    ...{ 'score-words': 'dist/score-words.js', 'time-zone': 'dist/time-zone.js' },
+    ...{
+      'score-words': 'dist/score-words.js',
+      'time-zone': 'dist/time-zone.js',
+      'token-estimate': 'dist/token-estimate.js',
+    },
   },
   platform: 'neutral',
   output: { dir: 'dist/scoped', format: 'esm', cleanDir: true },

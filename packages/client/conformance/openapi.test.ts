@@ -50,8 +50,8 @@ interface Document {
   >;
 }
 
-/** Operations for orchestrators, and headers for caches, which no client implements. */
-const NOT_IMPLEMENTED = new Set(['readiness', 'liveness', 'If-None-Match']);
+/** Operations for orchestrators and for scripts, and headers for caches, which no client implements. */
+const NOT_IMPLEMENTED = new Set(['readiness', 'liveness', 'previewContext', 'If-None-Match']);
 
 /** Returns the operations that clients implement. */
 async function getOperations(): Promise<DescribedOperation[]> {
@@ -110,6 +110,7 @@ const CALLS: Record<keyof typeof OPERATIONS, (client: MemoryClient, args: Argume
   storeBatch: (client, { query, body }) => client.storeBatch(body as never, { ...query, idempotencyKey: KEY }),
   recall: (client, { query: { filter, ...query } }) => client.recall(query as never),
   recallByBody: (client, { body }) => client.recall(body as never),
+  context: (client, { body }) => client.context(body as never),
   session: (client, { id, query }) => client.session({ session_id: id, ...query }),
   sessions: (client, { query }) => client.sessions(query),
   users: (client, { query }) => client.users(query),

@@ -79,7 +79,7 @@ const text = [...types, `export type ErrorCode = ${codes.join(' | ')};\n`, ...sh
 writeFileSync(`${dist}contract.d.ts`, text);
 
 /** Modules of the contract that the client needs at run time. They have no imports. */
-const STANDALONE = ['current-recall', 'scoped', 'time-zone'];
+const STANDALONE = ['current-recall', 'scoped', 'time-zone', 'token-estimate'];
 for (const name of STANDALONE)
   copyFileSync(fileURLToPath(import.meta.resolve(`@memoryd/contract/${name}`)), `${dist}${name}.js`);
 

@@ -5,6 +5,8 @@ import type {
   ConsolidationResponse,
   ConsolidationsRequest,
   ConsolidationsResponse,
+  ContextRequest,
+  ContextResponse,
   CorrectionsRequest,
   CorrectionsResponse,
   DecideCorrectionRequest,
@@ -143,6 +145,15 @@ export class MemoryClient implements MemoryApi {
       return this.#json(OPERATIONS.recallByBody, call, { body: request, repeatable: true });
     }
     return this.#json(OPERATIONS.recall, call, { query: request });
+  }
+
+  /**
+   * Returns what an agent should know now. A call that gives memories once in a session is not retried if no response
+   * arrives: the service remembers what the lost response gave.
+   */
+  async context(request: ContextRequest, call: CallOptions = {}): Promise<ContextResponse> {
+    const isRepeatable = request.once === false || (request.session_id === undefined && !request.once);
+    return this.#json(OPERATIONS.context, call, { body: request, repeatable: isRepeatable });
   }
 
   async session({ session_id, ...page }: SessionRequest, call: CallOptions = {}): Promise<SessionResponse> {

@@ -20,6 +20,7 @@ export const SCHEMAS = {
   store: { request: contract.StoreRequest, response: contract.StoreResponse },
   storeBatch: { request: contract.StoreBatchRequest, response: contract.StoreBatchResponse },
   recall: { request: contract.RecallRequest, response: contract.RecallResponse },
+  context: { request: contract.ContextRequest, response: contract.ContextResponse },
   session: { request: contract.SessionRequest, response: contract.SessionResponse },
   sessions: { request: contract.SessionsRequest, response: contract.SessionsResponse },
   users: { request: contract.UsersRequest, response: contract.UsersResponse },

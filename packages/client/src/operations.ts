@@ -22,6 +22,7 @@ export const OPERATIONS = {
   storeBatch: { method: 'POST', path: '/store/batch', slow: true },
   recall: { method: 'GET', path: '/recall' },
   recallByBody: { method: 'POST', path: '/recall' },
+  context: { method: 'POST', path: '/context' },
   session: { method: 'GET', path: '/session/{session_id}' },
   sessions: { method: 'GET', path: '/sessions' },
   users: { method: 'GET', path: '/users' },

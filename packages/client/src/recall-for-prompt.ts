@@ -1,7 +1,7 @@
 import type { MemoryApi, RecallRequest, RecallResult } from '@memoryd/contract';
 import { toCurrentRecall } from '@memoryd/contract/current-recall';
+import { estimateTokens } from '@memoryd/contract/token-estimate';
 import { select } from './selection.ts';
-import { estimateTokens } from './token-estimate.ts';
 import { scopeToUser, type UserScope } from './user-scope.ts';
 
 const MAX_QUERY_CHARS = 8192;

@@ -12,6 +12,7 @@ import { createTextCost, type PromptRecallOptions, recallCurrent } from './recal
 import { select } from './selection.ts';
 import type { UserScope } from './user-scope.ts';
 
+export { estimateTokens } from '@memoryd/contract/token-estimate';
 export {
   AgentMemory,
   type AgentMemoryOptions,
@@ -25,7 +26,6 @@ export {
 export { createIdempotencyKey } from './idempotency-key.ts';
 export { type PromptRecallOptions, type RecallForPromptOptions, recallForPrompt } from './recall-for-prompt.ts';
 export { getItem, toItemFields } from './stored-item.ts';
-export { estimateTokens } from './token-estimate.ts';
 export { scopeToUser, type UserScope } from './user-scope.ts';
 
 /** Prefix of the tag that contains the role of a message. */

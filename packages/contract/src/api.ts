@@ -7,6 +7,7 @@ import type {
   UndoRequest,
   UndoResponse,
 } from './consolidations.ts';
+import type { ContextRequest, ContextResponse } from './context.ts';
 import type {
   CorrectionsRequest,
   CorrectionsResponse,
@@ -74,6 +75,11 @@ export interface MemoryApi {
   storeBatch(requests: StoreBatchRequest, options?: StoreOptions): Promise<StoreBatchResponse>;
   /** Returns the memories that answer a query best, best first. */
   recall(request: RecallRequest): Promise<RecallResponse>;
+  /**
+   * Returns what an agent should know now, as a text of at most `budget` tokens. With `once`, remembers for a day what
+   * was given in the session. INVALID_REQUEST for `once` or `reset` without `session_id`.
+   */
+  context(request: ContextRequest): Promise<ContextResponse>;
   /** Returns the transcript of a session, oldest first. An unknown session is empty. */
   session(request: SessionRequest): Promise<SessionResponse>;
   /** Lists sessions, ordered by id and user. */

@@ -5,6 +5,11 @@
 export const LIMITS = {
   queryChars: 8192,
   topK: 1000,
+  /** Tokens of one context. */
+  minContextTokens: 50,
+  contextTokens: 20_000,
+  /** Texts that a context leaves out. */
+  excludedTexts: 1000,
   /** UTF-16 code units of all result texts together that `explain` searches for words of the query. */
   matchedUnits: 100_000,
   highlightChars: 300,
@@ -62,6 +67,7 @@ export const LIMITS = {
 
 export const DEFAULTS = {
   topK: 5,
+  contextTokens: 800,
   importance: 0.5,
   source: 'api',
   sessionId: 'default',

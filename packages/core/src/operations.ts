@@ -9,6 +9,7 @@ export { withFallback } from './distil/with-fallback.ts';
 export { type EmbedderHealth, EmbeddingQueue } from './embedding-queue/embedding-queue.ts';
 export { openEmbedderEarly } from './embedding-queue/opened-early.ts';
 export { type EventLimits, EventLog } from './event-log.ts';
+export { GivenMemories } from './given-memories.ts';
 export { assertNewKey, KeyRing } from './keys/key-ring.ts';
 export { AccessLog } from './operations/access-log.ts';
 export type { Core } from './operations/core.ts';

@@ -67,6 +67,9 @@ export const MIGRATIONS: readonly SchemaStep[] = [
   CREATE INDEX memory_by_source ON memory (namespace, source, created_at, ordinal);
   CREATE INDEX memory_by_tier ON memory (namespace, tier, created_at, ordinal)
     WHERE merged_into IS NULL AND evicted_at IS NULL;
+  -- Standing notes, which contexts read.
+  CREATE INDEX memory_standing ON memory (namespace, user_id, created_at, ordinal)
+    WHERE importance >= 0.9 AND merged_into IS NULL AND evicted_at IS NULL;
   -- Not a partial index on memories in a tier: without statistics, the planner would assume few rows and scan all of it.
   CREATE INDEX memory_by_text ON memory (namespace, text_digest, user_id, session_id);
   CREATE INDEX memory_working ON memory (namespace, stored_at, ordinal)

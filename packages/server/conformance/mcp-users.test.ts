@@ -123,7 +123,7 @@ describe.each(connections)('MCP agents of two users, $access,', ({ open }) => {
       expect(await agents[user].call<StatsResponse>('memory_stats')).toMatchObject({ working_count: 1 });
       const { resources } = await agents[user].client.listResources();
       expect(resources).toMatchObject([{ uri: 'session://marsh', description: expect.stringMatching(/^1 memory,/) }]);
-      const prompt = { name: 'recall_context', arguments: { task: 'bittern' } };
+      const prompt = { name: 'memory_context', arguments: { task: 'bittern' } };
       expect(JSON.stringify((await agents[user].client.getPrompt(prompt)).messages)).not.toContain(
         ids[user === 'ada' ? 'ben' : 'ada'],
       );

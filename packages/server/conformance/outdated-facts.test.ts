@@ -33,7 +33,7 @@ const PLACES: Record<string, (user: string) => Promise<string[]>> = {
     ),
   'the MCP prompt': (user) =>
     withAgent(user, async ({ client }) => {
-      const { messages } = await client.getPrompt({ name: 'recall_context', arguments: { task: QUESTION } });
+      const { messages } = await client.getPrompt({ name: 'memory_context', arguments: { task: QUESTION } });
       return messages.map(({ content }) => (content.type === 'text' ? content.text : ''));
     }),
   'the context of a session': async (user) => {

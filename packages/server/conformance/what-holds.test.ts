@@ -130,7 +130,7 @@ describe('MCP', () => {
       ...{ byText: true, withoutSummaries: true },
       async read({ client }, { user }) {
         const arguments_ = { task: WHAT_HOLDS_QUERY, session_id: user };
-        const { messages } = await client.getPrompt({ name: 'recall_context', arguments: arguments_ });
+        const { messages } = await client.getPrompt({ name: 'memory_context', arguments: arguments_ });
         return messages.map(({ content }) => (content.type === 'text' ? content.text : ''));
       },
     },

@@ -3,6 +3,7 @@ import { backupCommand } from './commands/backup.ts';
 import { type AddCommand, commandNames, DEFAULT_COMMAND, suggestedCommand, withExamples } from './commands/command.ts';
 import { completionCommand } from './commands/completion.ts';
 import { consolidateCommand } from './commands/consolidate.ts';
+import { contextCommand } from './commands/context.ts';
 import { correctionsCommand } from './commands/corrections.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { exportCommand } from './commands/export.ts';
@@ -38,6 +39,7 @@ const COMMANDS: readonly AddCommand[] = [
     'Memories:',
     storeCommand,
     recallCommand,
+    contextCommand,
     listCommand,
     showCommand,
     historyCommand,

@@ -59,6 +59,7 @@ function createApi(find: () => Promise<MemoryApi | undefined>, create: () => Pro
     storeBatch: creating('storeBatch'),
     importMemories: creating('importMemories'),
     recall: reading('recall', () => ({ results: [], total: 0 })),
+    context: reading('context', () => ({ text: '', tokens: 0, memories: [], omitted: 0 })),
     session: reading('session', ({ session_id }) => ({ session_id, memories: [], total: 0 })),
     sessions: reading('sessions', () => ({ sessions: [], total: 0 })),
     users: reading('users', () => ({ users: [], total: 0 })),

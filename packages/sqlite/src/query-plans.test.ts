@@ -17,7 +17,8 @@ const OF_ADA = { userIds: ['ada'] };
 const FIRST = { createdAt: 1, ordinal: 1 };
 const TAGGED = { tags: ['one', 'other'], source: 'api' };
 
-const { changes, growth, memories, namespaces, namespaceUsage, readGroup, sessions, stats, totals, users } = readVerbs;
+const { changes, growth, memories, namespaces, newest, namespaceUsage, readGroup, sessions, stats, totals, users } =
+  readVerbs;
 const { forgetBatch } = writeVerbs;
 
 let connection: Connection;
@@ -84,6 +85,17 @@ it.each<[string, (queries: Transaction) => Promise<unknown>]>([
   const plans = await getPlans(verb);
   expect(plans.some((step) => /^SEARCH (m|memory)\b/.test(step))).toBe(true);
   expect(plans.filter((step) => SCANS_MEMORIES.test(step))).toEqual([]);
+});
+
+it.each<[string, MemoryFilter]>([
+  ['a namespace', {}],
+  ['a user', OF_ADA],
+  ['a user and the shared ones', { userIds: ['ada', ''] }],
+  ['an agent', { agentIds: ['cook'] }],
+])('the query for the standing notes of %s reads standing notes only', async (_name, filter) => {
+  const plans = await getPlans((queries) => newest(queries, 'a', { ...filter, holding: true, at: 2 }, PAGE, 2, true));
+  const read = plans.filter((step) => /^(SCAN|SEARCH) m\b/.test(step));
+  expect(read.filter((step) => !/ (INDEX memory_standing|INTEGER PRIMARY KEY) /.test(step))).toEqual([]);
 });
 
 it.each<[string, FilterExpression, MemoryFilter]>([

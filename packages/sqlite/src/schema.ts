@@ -54,6 +54,9 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX memory_by_agent ON memory (namespace, agent_id, created_at, ordinal) WHERE agent_id <> '';
   CREATE INDEX memory_by_source ON memory (namespace, source, created_at, ordinal, expires_at, evicted_at, merged_into);
   CREATE INDEX memory_by_tier ON memory (namespace, tier, created_at, ordinal, expires_at, evicted_at, merged_into);
+  -- Standing notes, which contexts read.
+  CREATE INDEX memory_standing ON memory (namespace, user_id, created_at, ordinal)
+    WHERE importance >= 0.9 AND merged_into IS NULL AND evicted_at IS NULL;
   CREATE INDEX memory_by_text ON memory (namespace, session_id, user_id, text_digest, expires_at)
     WHERE merged_into IS NULL AND evicted_at IS NULL;
   CREATE INDEX memory_working ON memory (namespace, stored_at, ordinal)

@@ -556,6 +556,45 @@ export function memoryApiContract(open: () => Promise<MemoryApiUnderTest>): void
     });
   });
 
+  describe('context', () => {
+    it('returns standing notes and the answer to a query as a text within the budget, once in a session', async () => {
+      const session_id = 'context';
+      const [answer] = await storeAll(session_id, ['the theodolite is kept in the tool shed']);
+      const note = await getId(memory.store({ content: 'never sell the theodolite', importance: 1, session_id }));
+      const request = { query: 'Where is the theodolite kept?', filter: { session_id }, session_id: 'asking' };
+      const { text, tokens, memories, omitted } = await memory.context(request);
+      expect(memories.map(({ id, why }) => [id, why])).toEqual([
+        [note, 'standing'],
+        [answer, 'relevant'],
+      ]);
+      expect(text).toContain('\n  the theodolite is kept in the tool shed\n');
+      expect(tokens).toBeLessThanOrEqual(800);
+      expect(omitted).toBe(0);
+      const nothing = { text: '', tokens: 0, memories: [], omitted: 0 };
+      expect(await memory.context(request)).toEqual(nothing);
+      expect((await memory.context({ ...request, reset: true })).memories).toHaveLength(2);
+      const { memories: excluded } = await memory.context({
+        ...{ ...request, once: false },
+        exclude_texts: ['Never sell the theodolite!'],
+      });
+      expect(excluded.map(({ id }) => id)).toEqual([answer]);
+    });
+
+    it.each<[string, object]>([
+      ['/budget', { budget: 49 }],
+      ['/budget', { budget: 20_001 }],
+      ['/once', { once: true }],
+      ['/reset', { reset: true }],
+      ['/filter', { filter: { colour: 'red' } }],
+      ['/timezone', { timezone: 'nowhere' }],
+      ['/exclude_texts', { exclude_texts: [1] }],
+      ['/user_id', { user_id: undefined }],
+      ['/colour', { colour: 'red' }],
+    ])('rejects an invalid request with an error for the path %s (%#)', async (path, request) => {
+      await expectError(memory.context(request as never), 'INVALID_REQUEST', path);
+    });
+  });
+
   describe('session', () => {
     it('returns the transcript, oldest first, page by page', async () => {
       const contents = ['good morning', 'hello', 'how are you', 'well', 'and you'];

@@ -458,6 +458,24 @@ export function memoryStorageContract(tested: TestedStorage): void {
       expect(seen).toEqual(stored.map((memory) => memory.ordinal).reverse());
     });
 
+    it('returns the newest matching memories after a position, and of these only standing notes if asked', async () => {
+      const stored = [];
+      for (const importance of [0.9, 0.5, 0.89, 1, 0.9]) stored.push(await storeMemory({ importance, sessionId: 's' }));
+      await storeMemory({ importance: 1, sessionId: 'other', expiresAt: NOW - 1 });
+      await storeMemory({ importance: 1, namespace: 'other', sessionId: 's' });
+      const [first, , third, fourth, last] = stored.map(({ ordinal }) => ordinal);
+      const read = async (...[page, isStanding]: [page: object, isStanding?: boolean]) => {
+        const found = await tested.storage.newest('default', { sessionId: 's' }, { ...ALL, ...page }, NOW, isStanding);
+        return found.map(({ ordinal }) => ordinal);
+      };
+      const sorted = stored.toSorted((one, other) => other.createdAt - one.createdAt || other.ordinal - one.ordinal);
+      expect(await read({})).toEqual(sorted.map(({ ordinal }) => ordinal));
+      expect((await read({}, true)).toSorted()).toEqual([first, fourth, last].toSorted());
+      expect(await read({ limit: 1 }, true)).toHaveLength(1);
+      const { createdAt, ordinal } = stored[3] as Position;
+      expect(await read({ limit: 1, after: { createdAt, ordinal } })).toEqual([third]);
+    });
+
     it('returns the number of matching memories per tier up to and including each given time', async () => {
       await storeMemory({ createdAt: NOW - 5, storedAt: NOW - 1000, source: 'mail' });
       await storeMemory({ createdAt: NOW - 5, storedAt: NOW - 1000 });

@@ -2,6 +2,7 @@ import type { Thesaurus } from '@memoryd/search';
 import type { Consolidator } from '../consolidation/consolidator.ts';
 import type { EmbeddingQueue } from '../embedding-queue/embedding-queue.ts';
 import type { EventLog } from '../event-log.ts';
+import type { GivenMemories } from '../given-memories.ts';
 import type { DecliningDistiller } from '../ports/distiller.ts';
 import type { Redactor } from '../ports/redactor.ts';
 import type { Clock, IdSource, Seal, Telemetry } from '../ports/runtime.ts';
@@ -18,6 +19,7 @@ export interface Core {
   ids: IdSource;
   telemetry: Telemetry;
   accesses: AccessLog;
+  given: GivenMemories;
   consolidator: Consolidator;
   events: EventLog;
   seal: Seal;

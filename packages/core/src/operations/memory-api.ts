@@ -1,6 +1,7 @@
 import type { MemoryApi, Scope } from '@memoryd/contract';
 import { forget, forgetMany, update } from './change-memories.ts';
 import { consolidate, consolidation, consolidations, undo } from './consolidation.ts';
+import { context } from './context.ts';
 import type { Core } from './core.ts';
 import { corrections, decideCorrection } from './corrections.ts';
 import { exportMemories } from './export-memories.ts';
@@ -19,6 +20,7 @@ export function memoryApi(core: Core, namespace: string, scope: Scope, keyId?: s
     store: (...args) => store(core, namespace, ...args),
     storeBatch: (...args) => storeBatch(core, namespace, ...args),
     recall: (request) => recall(core, namespace, request, keyId),
+    context: (request) => context(core, namespace, request, keyId),
     session: (...args) => session(core, namespace, ...args),
     sessions: (...args) => sessions(core, namespace, ...args),
     users: (...args) => users(core, namespace, ...args),

@@ -9,7 +9,7 @@ import {
   type RecallResult,
   TIME_ZONE_MUST,
 } from '@memoryd/contract';
-import type { OwnerFilter, QueryContext, Ranked, SearchResult } from '@memoryd/search';
+import type { OwnerFilter, QueryContext, Ranked, RecalledMemory, SearchResult } from '@memoryd/search';
 import { findTimeZone, WEIGHTS, wordMatcher } from '@memoryd/search';
 import { findResults, Stages } from '../find.ts';
 import { toExternalId, toMemoryFilter, toOutdated, toOwner, toRevision, toValidityFilter } from '../request-filter.ts';
@@ -51,7 +51,10 @@ export async function recall(
   };
   const recalled = { ...(await findResults(core, findRequest, core.maxAnswerBytes, stages)), stages };
   const { results: found, truncated, reranked } = recalled;
-  if (request.track !== false) track(core, { namespace, keyId, of: findRequest.filter }, query, recalled);
+  if (request.track !== false) {
+    const memories = found.map(({ memory }) => memory);
+    track(core, { namespace, keyId, of: findRequest.filter }, query, { ...recalled, memories });
+  }
   const getExplanation = request.explain ? createExplainer(query) : undefined;
   const results = found.map((result) => toResult(result, getExplanation));
   return {
@@ -62,7 +65,11 @@ export async function recall(
   };
 }
 
-function toAsked({ clock, timezone }: Core, request: RecallRequest): QueryContext {
+/** Returns the time and the time zone of a request. Throws INVALID_REQUEST for an unknown zone. */
+export function toAsked(
+  { clock, timezone }: Core,
+  request: Pick<RecallRequest, 'asked_at' | 'timezone'>,
+): QueryContext {
   const now = request.asked_at === undefined ? clock.now() : toMs(request.asked_at, 'asked_at');
   const zone = request.timezone === undefined ? timezone : findTimeZone(request.timezone);
   if (zone !== undefined) return { now, zone };
@@ -118,20 +125,19 @@ function createExplainer(query: string): Explain {
 }
 
 interface Recalled {
-  results: readonly SearchResult[];
+  memories: readonly RecalledMemory[];
   now: number;
   reranked?: boolean;
   stages: Stages;
 }
 
 /** Queues one use of each returned memory for the access log, publishes the recall as an event, and logs the query. */
-function track(
+export function track(
   core: Core,
   { namespace, keyId, of }: { namespace: string; keyId: string | undefined; of: OwnerFilter },
   query: string,
-  { results, now, reranked, stages }: Recalled,
+  { memories, now, reranked, stages }: Recalled,
 ): void {
-  const memories = results.map(({ memory }) => memory);
   core.accesses.note(
     namespace,
     memories.map(({ ordinal }) => ordinal),
@@ -144,7 +150,7 @@ function track(
     event: 'query_completed',
     facts: {
       ...stages.facts(),
-      results_count: results.length,
+      results_count: memories.length,
       ...(reranked !== undefined && { reranked }),
       namespace,
       key_id: keyId ?? null,

@@ -321,6 +321,18 @@ export interface MemoryStorage {
     now: number,
   ): Promise<Page<StoredMemory, Position>>;
   /**
+   * Returns live memories that match the filter, newest first, without counting the others.
+   *
+   * @param isStanding true for standing notes only: those with an importance of at least .9
+   */
+  newest(
+    namespace: string,
+    filter: MemoryFilter,
+    page: PageRequest<Position>,
+    now: number,
+    isStanding?: boolean,
+  ): Promise<StoredMemory[]>;
+  /**
    * Returns, for each moment, the number of live memories per tier that match the filter and were created at or before
    * the moment (by `createdAt`).
    */

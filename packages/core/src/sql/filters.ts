@@ -12,11 +12,20 @@ import { IS_LINKED, isHolding, isNotReplaced } from './validity.ts';
 /**
  * Returns a condition on `memory m`: in the namespace, visible at `now`, and matching the filter. If the filter has
  * `known`, `m` must be the memories as they were known, see `fromMemory`.
+ *
+ * @param among see `matching`
  */
-export function liveAndPassing(dialect: Dialect, namespace: string, filter: MemoryFilter, now: number): Sql {
+export function liveAndPassing(
+  dialect: Dialect,
+  namespace: string,
+  filter: MemoryFilter,
+  now: number,
+  among?: Sql,
+): Sql {
   const namesMemory = filter.idPart !== undefined || filter.externalId !== undefined;
   const isVisible = raw(namesMemory ? 'm.evicted_at IS NULL' : IN_TIER);
-  const conditions = [matching(dialect, namespace, filter, toMoment({ filter, now })), isVisible, notExpired(now)];
+  const moment = toMoment({ filter, now });
+  const conditions = [matching(dialect, namespace, filter, moment, among), isVisible, notExpired(now)];
   if (filter.idPart !== undefined) conditions.push(hasIdPart(namespace, filter.idPart));
   return join([...conditions, isValid(dialect, filter, now)], ' AND ');
 }
@@ -44,28 +53,29 @@ type Indexed = Omit<MemoryFilter, 'idPart' | keyof Validity>;
  * Returns a condition on `memory m`: in the namespace and matching the filter.
  *
  * @param moment by default the present; see `liveAndPassing`
+ * @param among a query for the ordinals of a few memories, which is looked up first; all memories if absent
  */
 export function matching(
   dialect: Dialect,
   namespace: string,
   filter: Indexed,
   { known }: Pick<Moment, 'known'> = {},
+  among?: Sql,
 ): Sql {
-  const { tier, sessionId, source, since, until } = filter;
   // The attributes are those of the present.
   const { required, others } = known === undefined ? splitFilter(filter) : { required: [], others: filter };
   // Looks up the users first, or else the attributes, because these filters are selective. Tier, source and time may
   // match every memory of the namespace.
   const beginsWithAttribute = required.length > 0 && !isOfUsers(filter);
-  const inNamespace = beginsWithAttribute ? dialect.unindexed(raw('m.namespace')) : raw('m.namespace');
+  const inNamespace = beginsWithAttribute || among ? dialect.unindexed(raw('m.namespace')) : raw('m.namespace');
   // The user index contains the sessions.
   const column = (name: string) => (name === 'session_id' ? raw('m.session_id') : unlessOfUsers(dialect, filter, name));
-  const conditions = [sql`${inNamespace} = ${namespace}`, ...ofOwners(dialect, filter)];
-  if (sessionId !== undefined) conditions.push(sql`${column('session_id')} = ${sessionId}`);
-  if (tier !== undefined) conditions.push(sql`${column('tier')} = ${tier}`);
-  if (source !== undefined) conditions.push(sql`${column('source')} = ${source}`);
-  if (since !== undefined) conditions.push(sql`${column('created_at')} >= ${since}`);
-  if (until !== undefined) conditions.push(sql`${column('created_at')} <= ${until}`);
+  const conditions = [
+    sql`${inNamespace} = ${namespace}`,
+    ...ofOwners(dialect, filter),
+    ...(among ? [sql`m.ordinal IN (${among})`] : []),
+    ...meetsFields(filter, column),
+  ];
   for (const attribute of required) {
     const held = holders(dialect, namespace, attribute);
     conditions.push(
@@ -75,6 +85,17 @@ export function matching(
   if (known !== undefined) conditions.push(...hasAttributes(dialect, filter));
   if (others.condition) conditions.push(meetsCondition(dialect, others.condition, column));
   return join(conditions, ' AND ');
+}
+
+/** Returns conditions on `memory m` for the fields of a filter that are columns. */
+function meetsFields({ sessionId, tier, source, since, until }: Indexed, column: (name: string) => Sql): Sql[] {
+  const conditions: Sql[] = [];
+  if (sessionId !== undefined) conditions.push(sql`${column('session_id')} = ${sessionId}`);
+  if (tier !== undefined) conditions.push(sql`${column('tier')} = ${tier}`);
+  if (source !== undefined) conditions.push(sql`${column('source')} = ${source}`);
+  if (since !== undefined) conditions.push(sql`${column('created_at')} >= ${since}`);
+  if (until !== undefined) conditions.push(sql`${column('created_at')} <= ${until}`);
+  return conditions;
 }
 
 /** Returns conditions on `memory m` for the attributes of a filter. They look at the row instead of the attribute index. */

@@ -3,9 +3,11 @@ import type { MemoryFilter, OwnerFilter } from '@memoryd/search';
 import { isOpen } from '@memoryd/search';
 import type { Page, PageRequest, Position, StoredMemory, TranscriptOptions } from '../ports/storage-memories.ts';
 import { type Moment, toMoment } from '../validity.ts';
+import { isOne } from './filter-condition.ts';
 import {
   ATTACHMENT,
   BEFORE_THE_LAST,
+  IN_TIER,
   isOfOwners,
   isValid,
   liveAndPassing,
@@ -18,7 +20,7 @@ import {
 } from './filters.ts';
 import { fromMemory } from './known.ts';
 import { type MemoryRow, takeMemories, textBytes, toMemory } from './memory-row.ts';
-import { count, type Queries } from './queries.ts';
+import { count, type Dialect, type Queries } from './queries.ts';
 import { join, raw, type Sql, sql } from './sql.ts';
 import { countLive, noCounts } from './usage.ts';
 import { getSupersededBy } from './validity.ts';
@@ -50,6 +52,29 @@ export async function memories(
   const moment = toMoment({ filter, now });
   const rows = await readPage(queries, passing, page, { of: filter, moment, direction: 'newest first' });
   return takeMemories(rows, page, await countPassing(queries, namespace, filter, now), { getPlace: toPosition });
+}
+
+/** Returns a query for the ordinals of the standing notes of some users, in the words of the index `memory_standing`. */
+function standingNotes(dialect: Dialect, namespace: string, { userIds }: OwnerFilter): Sql {
+  const isOfUser = userIds ? sql`AND ${isOne(dialect, raw('m.user_id'), userIds)}` : raw('');
+  return sql`SELECT m.ordinal FROM memory m
+    WHERE m.namespace = ${namespace} ${isOfUser} AND m.importance >= 0.9 AND ${raw(IN_TIER)}`;
+}
+
+/** See `Storage.newest`. Must run in a snapshot. */
+export async function newest(
+  queries: Queries,
+  namespace: string,
+  filter: MemoryFilter,
+  page: PageRequest<Position>,
+  now: number,
+  isStanding = false,
+): Promise<StoredMemory[]> {
+  const among = isStanding ? standingNotes(queries.dialect, namespace, filter) : undefined;
+  const passing = liveAndPassing(queries.dialect, namespace, filter, now, among);
+  const moment = toMoment({ filter, now });
+  const rows = await readPage(queries, passing, page, { of: filter, moment, direction: 'newest first' });
+  return takeMemories(rows, page, 0, { getPlace: toPosition }).items;
 }
 
 /** See `Storage.growth`. */

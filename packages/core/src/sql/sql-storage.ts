@@ -72,6 +72,7 @@ export function sqlStorage(runner: SqlRunner) {
     history: (...args) => read('history', ...args),
     textAt: (...args) => read('textAt', ...args),
     memories: (...args) => read('memories', ...args),
+    newest: (...args) => read('newest', ...args),
     growth: (...args) => read('growth', ...args),
     session: (...args) => read('session', ...args),
     sessions: (...args) => read('sessions', ...args),

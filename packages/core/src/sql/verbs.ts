@@ -18,7 +18,7 @@ import {
 import { correct, distil, dropCandidates, refresh } from './distil-groups.ts';
 import { dropNamespace, eraseBatch, forget, forgetBatch, lastOrdinal } from './forget-memories.ts';
 import { importRecords } from './import-records.ts';
-import { growth, memories, memory, session } from './memory-pages.ts';
+import { growth, memories, memory, newest, session } from './memory-pages.ts';
 import { mergeDuplicates } from './merge-duplicates.ts';
 import { promote } from './promote-memories.ts';
 import { setQuota, userQuotas } from './quotas.ts';
@@ -36,7 +36,7 @@ import { users } from './users.ts';
 
 /** Read functions by name. The first parameter is the `Queries` of one snapshot. */
 export const readVerbs = {
-  ...{ memory, history, textAt, memories, growth, session, sessions, users },
+  ...{ memory, history, textAt, memories, newest, growth, session, sessions, users },
   ...{ cosineScales, stats, totals, namespaces, namespaceUsage, userQuotas, secret, isMigrating, lastBackup, readKeys },
   ...{ comparedMemories, corrections },
   ...{ runs, run, changes, laterRuns, readGroup, planPromotion, planMergeAfter, planEvict, leastRetainedAfter },

@@ -32,9 +32,10 @@ const SINGULARS: Readonly<Record<string, string>> = { tags: 'tag' };
 
 /** Descriptions of `--no-` flags, by field, because the contract describes the field when it is true. */
 const NEGATIONS: Readonly<Record<string, string>> = {
+  once: 'With a session, give again what it was given, and do not remember what is given now.',
   superseded: 'Leave out superseded memories.',
   track:
-    'Do not count this recall as a use of the returned memories: access counts, the query log, events and recall metrics ignore it.',
+    'Do not count this as a use of the returned memories: access counts, the query log, events and recall metrics ignore it.',
 };
 
 /** Returns an option for each field of the shape, with the name and description of the field in the contract. */

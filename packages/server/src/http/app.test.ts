@@ -51,7 +51,9 @@ describe('the OpenAPI document', () => {
     ];
     const operations = Object.values((await read()).paths).flatMap((path) => Object.values(path));
     const ids = operations.map(({ operationId }) => operationId).sort();
-    expect(ids).toEqual([...Object.keys(MEMORY_API_METHODS), 'recallByBody', 'backup', ...OPERATORS].sort());
+    expect(ids).toEqual(
+      [...Object.keys(MEMORY_API_METHODS), 'recallByBody', 'previewContext', 'backup', ...OPERATORS].sort(),
+    );
     for (const { responses } of operations) expect(responses).toHaveProperty('400');
   });
 
@@ -193,9 +195,9 @@ describe('/mcp', () => {
   it.each([
     { method: 'recall', limit: 32, request: getCall('memory_recall', { query: 'x' }) },
     {
-      method: 'recall',
+      method: 'context',
       limit: 32,
-      request: { method: 'prompts/get', params: { name: 'recall_context', arguments: { task: 'x' } } },
+      request: { method: 'prompts/get', params: { name: 'memory_context', arguments: { task: 'x' } } },
     },
     { method: 'session', limit: 8, request: getCall('memory_session', { session_id: 'x' }) },
     { method: 'session', limit: 8, request: { method: 'resources/read', params: { uri: 'session://x' } } },

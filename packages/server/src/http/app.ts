@@ -33,6 +33,7 @@ import { backup } from './routes/backup.ts';
 import { consolidate } from './routes/consolidate.ts';
 import { consolidation } from './routes/consolidation.ts';
 import { consolidations } from './routes/consolidations.ts';
+import { context } from './routes/context.ts';
 import { corrections } from './routes/corrections.ts';
 import { events } from './routes/events.ts';
 import { exportMemories } from './routes/export.ts';
@@ -65,6 +66,7 @@ const ROUTES = [
   store,
   storeBatch,
   recall,
+  context,
   session,
   sessions,
   users,

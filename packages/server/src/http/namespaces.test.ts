@@ -173,6 +173,11 @@ function* recalls(): Iterable<Step> {
     yield { step: `recall with ${filter}`, url: `/recall?query=ferns&explain=true&${filter}` };
   const payload = { query: 'ferns', explain: true, filter: { $not: { tag: 'theirs' } } };
   yield { step: 'recall with a body', method: 'POST', url: '/recall', payload };
+  const asking = 'query=who%20is%20allergic&session_id=asking&budget=2000&recent=true';
+  yield { step: 'context', url: `/context?${asking}&timezone=Asia/Tokyo&asked_at=2026-01-01T00:00:00Z` };
+  yield { step: 'context of a filter', url: `/context?filter=${encodeURIComponent('{"tag":"x"}')}` };
+  yield { step: 'context, given', method: 'POST', url: '/context', payload: { session_id: 'asking', budget: 2000 } };
+  yield { step: 'context, given before', method: 'POST', url: '/context', payload: { session_id: 'asking' } };
 }
 
 // Ids of another namespace must behave like ids that do not exist.
@@ -208,7 +213,7 @@ function* mcp({ memory: id }: ForeignIds): Iterable<Step> {
     { method: 'resources/list' },
     { method: 'resources/read', params: { uri: `memory://${id}` } },
     { method: 'resources/read', params: { uri: 'session://theirs' } },
-    { method: 'prompts/get', params: { name: 'recall_context', arguments: { task: 'Who is allergic?' } } },
+    { method: 'prompts/get', params: { name: 'memory_context', arguments: { task: 'Who is allergic?' } } },
   ];
   for (const message of messages) {
     const payload = { jsonrpc: '2.0', id: 1, ...message };
@@ -238,7 +243,16 @@ function* owned(): Iterable<Step> {
   const owner = { user_id: 'ann', agent_id: 'cook' };
   const payload = memory('of Ann', { ...owner, session_id: 's1', attachment: 'attached by Ann' });
   yield { step: 'store of Ann', method: 'POST', url: '/store', payload };
-  const lists = ['/recall?query=Ann&', '/memories?', '/sessions?', '/session/s1?', '/export?', '/stats?', '/events?'];
+  const lists = [
+    '/recall?query=Ann&',
+    '/context?query=Ann&',
+    '/memories?',
+    '/sessions?',
+    '/session/s1?',
+    '/export?',
+    '/stats?',
+    '/events?',
+  ];
   yield { step: 'a session with attachments', url: '/session/s1?attachments=true' };
   const reads = [...lists, '/memories/m0?', '/memories/m0/history?'];
   for (const url of reads) yield { step: `${url} of Ann`, url: `${url}${ann}&shared=true` };

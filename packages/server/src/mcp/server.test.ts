@@ -191,8 +191,10 @@ it('an MCP server shows times, and resolves dates of queries, in the time zone o
   expect(consolidatedAt).toMatch(/-0[78]:00$/);
   expect(Date.parse(consolidatedAt)).toBe(Date.parse(last_sleep_at ?? ''));
 
-  const { messages } = await client.getPrompt({ name: 'recall_context', arguments: { task: 'Find the twite' } });
-  expect(messages).toMatchObject([{ content: { text: expect.stringContaining('- Fri 2026-11-27 20:30 · ') } }]);
+  const { messages } = await client.getPrompt({ name: 'memory_context', arguments: { session_id: 'asking' } });
+  expect(messages).toMatchObject([
+    { content: { text: expect.stringContaining('\n- Fri 2026-11-27 · session "twite"\n  The twite flies') } },
+  ]);
   for (const uri of [`memory://${id}`, `session://${session_id}`]) {
     const [resource] = (await client.readResource({ uri })).contents;
     expect((resource as { text: string }).text, uri).toContain(`"created_at":"${local}"`);
@@ -219,14 +221,14 @@ it('the MCP server hides an internal error from the caller, and reports the erro
   const defect = new Error('SQLITE_CORRUPT at secret.ts:1');
   const fail = () => Promise.reject(defect);
   const client = await createClient({
-    api: { ...api, stats: fail, memory: fail, recall: fail, sessions: fail },
+    api: { ...api, stats: fail, memory: fail, recall: fail, context: fail, sessions: fail },
     scope: 'operate',
   });
   const result = await client.callTool({ name: 'memory_stats', arguments: {} });
   expect(result).toMatchObject({ isError: true, _meta: { error: { code: 'INTERNAL_ERROR' } } });
   const failures = [
     client.readResource({ uri: 'memory://a' }),
-    client.getPrompt({ name: 'recall_context', arguments: { task: 'any' } }),
+    client.getPrompt({ name: 'memory_context', arguments: { task: 'any' } }),
     client.listResources(),
   ].map((response) => response.catch((error) => error));
   const errors = await Promise.all(failures);
@@ -285,15 +287,15 @@ describe('a request with invalid parameters', () => {
     { method: 'resources/templates/list', params: { cursor: {} }, expected: 'cursor must be a string' },
     { method: 'resources/read', params: { uri: 7 }, expected: 'uri must be a string' },
     { method: 'prompts/list', params: { cursor: [] }, expected: 'cursor must be a string' },
-    { method: 'prompts/get', params: { name: 'recall_context', arguments: [] }, expected: NO_OBJECT },
+    { method: 'prompts/get', params: { name: 'memory_context', arguments: [] }, expected: NO_OBJECT },
     {
       method: 'prompts/get',
-      params: { name: 'recall_context', arguments: { task: 7 } },
+      params: { name: 'memory_context', arguments: { task: 7 } },
       expected: 'arguments.task must be a string',
     },
     ...['a lone \ud800', 'a \0'].map((task) => ({
       method: 'prompts/get',
-      params: { name: 'recall_context', arguments: { task } },
+      params: { name: 'memory_context', arguments: { task } },
       expected: 'task must not contain U+0000 or a lone surrogate',
     })),
     {

@@ -1,0 +1,32 @@
+import { MARKS, NO_SPEAKER, readTraits } from './traits.ts';
+
+/** The parts of a memory that tell who says what. */
+interface Turn {
+  content: string;
+  tags: readonly string[];
+}
+
+/** Maximum words, and UTF-16 units for languages without blanks between words, of a reply that depends on its question. */
+const MAX_REPLY_WORDS = 14;
+const MAX_REPLY_CHARS = 120;
+
+/** Returns true if a text states nothing: it only asks, thanks or agrees, or says that the answer is unknown. */
+export function statesNothing({ content, tags }: Turn): boolean {
+  return (readTraits(content, tags).marks & MARKS.noStatement) !== 0;
+}
+
+/** Returns true if a turn may be a reply that is understood only with the question before it: it is short. */
+export function mayNeedQuestion({ content, tags }: Turn): boolean {
+  const isShort = content.length <= MAX_REPLY_CHARS && content.trim().split(/\s+/).length <= MAX_REPLY_WORDS;
+  return isShort && readTraits(content, tags).speaker !== NO_SPEAKER;
+}
+
+/** Returns true if the turn directly before a reply is the question of another speaker. */
+export function isQuestionOf(reply: Turn, before: Turn): boolean {
+  const { speaker, marks } = readTraits(before.content, before.tags);
+  return (
+    (marks & MARKS.question) !== 0 &&
+    speaker !== NO_SPEAKER &&
+    speaker !== readTraits(reply.content, reply.tags).speaker
+  );
+}
