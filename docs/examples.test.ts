@@ -49,7 +49,7 @@ describe('the chat agent example', () => {
   it('recalls messages of an earlier conversation', async () => {
     expect(await converse(['My kestrel is called Falstaff', ''])).toBe('I will remember that.\n');
     expect(await converse(['What is my kestrel called?'])).toMatch(
-      /^I remember: \d{4}-\d\d-\d\d user: My kestrel is called Falstaff\n$/,
+      /^I remember:\nFrom memory\.[\s\S]*\n {2}My kestrel is called Falstaff\n[\s\S]*<\/memories>\n$/,
     );
   });
 

@@ -273,14 +273,12 @@ describe('in an empty project', () => {
   it('TypeScript code that omits the user does not compile', async () => {
     const source = `
       import { MemoryClient } from '@memoryd/client';
-      import { recallForPrompt, session } from '@memoryd/client/session';
+      import { session } from '@memoryd/client/session';
       import { MemoryChatHistory, MemoryRetriever, memoryTools } from '@memoryd/langchain';
       const memory = new MemoryClient({ url: 'http://127.0.0.1:8090' });
       // @ts-expect-error: userId
       session(memory, 'monday', {});
       session(memory, 'monday', { userId: null });
-      // @ts-expect-error: userId
-      recallForPrompt(memory, 'monday', {});
       // @ts-expect-error: userId
       new MemoryRetriever({ memory });
       // @ts-expect-error: userId

@@ -8,7 +8,7 @@ import { type MemoryMiddlewareOptions, memoryMiddleware } from '../src/index.ts'
 import { createModel, createResult, createToolCall, getTexts, text } from './mock-model.ts';
 import { SDKS } from './sdks.ts';
 
-const RECALL = 'GET /recall';
+const RECALL = 'POST /context';
 const STORE = 'POST /store/batch';
 /** A short timeout, because the tests wait for it. */
 const HASTY = { timeoutMs: 500 };
@@ -143,7 +143,7 @@ describe.each(SDKS)('a turn with the AI SDK $major', (sdk) => {
   it('shares no recall with another user, agent or session', async () => {
     const { gateway, memory, createMiddleware } = await open('up');
     await direct().store({ content: 'The secret of Ada is a wheatear', user_id: 'ada' });
-    const messages = ask('What is the secret?');
+    const messages = ask('What is the secret of Ada, a wheatear?');
     const scopes = [
       { userId: 'ada' },
       { userId: 'ben' },
@@ -159,7 +159,7 @@ describe.each(SDKS)('a turn with the AI SDK $major', (sdk) => {
       }),
     );
     expect(gateway.count(RECALL)).toBe(4);
-    expect(prompts.map((prompt) => prompt.includes('wheatear'))).toEqual([true, false, false, true]);
+    expect(prompts.map((prompt) => prompt.includes('Ada is a wheatear'))).toEqual([true, false, false, true]);
     await flushStores(memory, PATIENT);
   });
 
@@ -175,7 +175,7 @@ describe.each(SDKS)('a turn with the AI SDK $major', (sdk) => {
       await expect(tools.memory_session.execute?.({ session_id: 'any' }, options)).rejects.toThrow(
         /^UNAVAILABLE: the memory service was not called/,
       );
-      if (state === 'hanging') expect(gateway.count(RECALL)).toBe(1);
+      if (state === 'hanging') expect(gateway.count('GET /recall')).toBe(1);
       if (state === 'down')
         await expect(tools.memory_store.execute?.({ content: 'x' }, options)).rejects.toThrow(/^UNAVAILABLE/);
       await gateway.set('up');

@@ -15,7 +15,13 @@ testWhatHolds(
       byText: true,
       async read(memory, { user }) {
         const model = createModel(sdk, createResult([text('Yes.')]));
-        const options = { userId: user, sessionId: 'talk', tokens: 100_000, timeoutMs: 60_000 };
+        const options = {
+          userId: user,
+          sessionId: 'talk',
+          tokens: 20_000,
+          timeoutMs: 60_000,
+          context: { recent: true },
+        };
         const middleware = memoryMiddleware(memory, options);
         await generateText({ model: wrapLanguageModel({ model, middleware }), prompt: WHAT_HOLDS_QUERY });
         await flushStores(memory, { timeoutMs: 60_000 });

@@ -1,27 +1,26 @@
 import {
   AgentMemory,
   type AgentMemoryOptions,
-  estimateTokens,
   type FlushOptions,
-  type PromptRecallOptions,
-  recallForPrompt,
+  getContext,
+  type PromptContextOptions,
   type UserScope,
 } from '@memoryd/client/session';
-import { createTimeZone, type MemoryApi, type RecallResult } from '@memoryd/contract';
+import type { MemoryApi } from '@memoryd/contract';
 import type { LanguageModelMiddleware } from 'ai';
 import { withSignal } from './abort.ts';
 import { getDigest } from './digest.ts';
 import { getText, hasToolCall, TextCollector } from './model-output.ts';
-import { addMemories, type CallOptions, formatMemories, formatMemory, getMessageTexts } from './prompt.ts';
+import { addMemories, type CallOptions, getMessageTexts } from './prompt.ts';
 import { storeTurn } from './turns.ts';
 
 export interface MemoryMiddlewareOptions
-  extends Pick<PromptRecallOptions, 'countTokens' | 'recall'>,
+  extends PromptContextOptions,
     Pick<AgentMemoryOptions, 'timeoutMs' | 'timezone'>,
     UserScope {
   /** Id of the session in which the conversation is stored. */
   sessionId: string;
-  /** Maximum tokens that are added to a prompt. Defaults to 1,000. */
+  /** Maximum tokens that are added to a prompt, from 50 to 20,000, estimated upwards. Defaults to 1,000. */
   tokens?: number;
   /**
    * Receives the first error of an outage, for recall and store, and the errors of messages that could not be stored.
@@ -42,19 +41,20 @@ export interface MemoryMiddleware extends LanguageModelMiddleware {
 /**
  * Creates middleware that gives a language model the memory of one user.
  *
- * Before a model call, the middleware recalls memories for the last user message, from all sessions of the user unless
- * `recall` has a filter. The memories are added to the beginning of that message, with times in `timezone`, within the
- * token budget and without texts that the prompt already contains. All steps and retries of a turn use one recall.
+ * Before a model call, the middleware gets the context for the last user message, from all sessions of the user unless
+ * `context` has a filter: standing notes, and what answers the message. Its text is added to the beginning of that
+ * message, with dates in `timezone`, within the token budget and without texts that the prompt already contains. All steps
+ * and retries of a turn use one context.
  * After the call, the middleware stores the user messages since the last answer, and the text of the answer, as
  * messages of the session. In a call with several tool steps, each message is stored once.
  *
  * If a model is called again with the same conversation within a day, the user messages are not stored again, and the
- * new answer supersedes the previous one. Never stored: recalled memories, failed or truncated streams with their user
+ * new answer supersedes the previous one. Never stored: memories of the context, failed or truncated streams with their user
  * messages, answers in JSON, system messages, reasoning, files and tool results. An answer that ends at the model's
  * token limit is stored.
  *
  * Storing never delays an answer. While the service is unavailable, at most 1,000 messages or 8 MiB of all users wait in
- * memory, and the oldest are refused. The recall is tried once, within `timeoutMs`. After a failure, models are called
+ * memory, and the oldest are refused. The context is tried once, within `timeoutMs`. After a failure, models are called
  * without memories for 30 seconds.
  *
  * @throws TypeError if `userId` is missing, and RangeError for an invalid `timeoutMs` or `timezone`
@@ -62,39 +62,27 @@ export interface MemoryMiddleware extends LanguageModelMiddleware {
  * wrapLanguageModel({ model, middleware: memoryMiddleware(memory, { userId, sessionId }) });
  */
 export function memoryMiddleware(api: MemoryApi, options: MemoryMiddlewareOptions): MemoryMiddleware {
-  const { userId, agentId, sessionId, tokens = 1000, timeoutMs, timezone, onError, recall = {} } = options;
-  const countTokens = options.countTokens ?? estimateTokens;
+  const { userId, agentId, sessionId, tokens = 1000, timeoutMs, timezone, onError, context = {} } = options;
   // The middleware makes no reads of transcripts, so the operation is `recall` or `store`.
   const agent = new AgentMemory(api, {
     ...{ userId, agentId, timeoutMs, timezone, onError: onError as AgentMemoryOptions['onError'] },
   });
-  const zone = createTimeZone(agent.timezone);
 
-  function recallFor({ prompt }: CallOptions): Promise<RecallResult[] | undefined> {
+  async function getContextText({ prompt }: CallOptions): Promise<string | undefined> {
     const { last, all } = getMessageTexts(prompt);
-    const promptOptions = {
-      // Null, because `memory` is already limited to the user.
-      userId: null,
-      recall,
-      knownTexts: all,
-      tokens: tokens - countTokens(formatMemories([], zone)),
-      countTokens,
-      getLine: (memory: RecallResult) => formatMemory(memory, zone),
-      // One token for the line terminator of each memory.
-      tokensPerItem: 1,
-    };
-    return agent.read('recall', (memory) => recallForPrompt(memory, last, promptOptions));
+    const request = { context, budget: tokens, knownTexts: all };
+    return (await agent.read('recall', (memory) => getContext(memory, last, request)))?.text;
   }
 
   /** Identifies the last user message by the session and the messages up to it. */
   function getMessageId({ prompt }: CallOptions): Promise<string> {
-    return getDigest([sessionId, tokens, zone.name, recall, getMessageTexts(prompt).asked]);
+    return getDigest([sessionId, tokens, agent.timezone, context, getMessageTexts(prompt).asked]);
   }
 
-  /** Returns the memories for the last user message; undefined if the recall failed. Never rejects. */
-  async function getMemories(params: CallOptions): Promise<RecallResult[] | undefined> {
+  /** Returns the context for the last user message; undefined if the request failed. Never rejects. */
+  async function getMemories(params: CallOptions): Promise<string | undefined> {
     try {
-      return await agent.recallOnce(await getMessageId(params), () => recallFor(params));
+      return await agent.recallOnce(await getMessageId(params), () => getContextText(params));
     } catch (error) {
       agent.report(error, 'recall');
       return undefined;
@@ -118,7 +106,7 @@ export function memoryMiddleware(api: MemoryApi, options: MemoryMiddlewareOption
     specificationVersion: 'v3',
     async transformParams({ params }) {
       const memories = await withSignal(getMemories(params), params.abortSignal);
-      return memories ? { ...params, prompt: addMemories(params.prompt, memories, zone) } : params;
+      return memories ? { ...params, prompt: addMemories(params.prompt, memories) } : params;
     },
     async wrapGenerate({ doGenerate, params }) {
       const result = await doGenerate();

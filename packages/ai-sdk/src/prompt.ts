@@ -1,6 +1,3 @@
-import { getRole } from '@memoryd/client/session';
-import type { RecallResult, TimeZone } from '@memoryd/contract';
-import { formatEntry, formatLabel, formatListing, formatTime, getOutdatedFacts } from '@memoryd/contract/tools';
 import type { LanguageModelMiddleware } from 'ai';
 
 type TransformParams = NonNullable<LanguageModelMiddleware['transformParams']>;
@@ -47,29 +44,15 @@ export function getMessageTexts(prompt: Prompt): MessageTexts {
 }
 
 /**
- * Adds memories to the beginning of the last user message. There, memories have the authority of user input. The prompt
- * before that message stays unchanged, so that providers can use cached prefixes.
+ * Adds the text of a context to the beginning of the last user message. There, it has the authority of user input. The
+ * prompt before that message stays unchanged, so that providers can use cached prefixes.
  */
-export function addMemories(prompt: Prompt, memories: readonly RecallResult[], zone: TimeZone): Prompt {
+export function addMemories(prompt: Prompt, memories: string): Prompt {
   const index = prompt.findLastIndex(({ role }) => role === 'user');
   const message = prompt[index];
-  if (memories.length === 0 || message?.role !== 'user') return prompt;
-  const text = formatMemories(memories, zone);
-  const note: UserMessage['content'][number] = { type: 'text', text, providerOptions: FROM_MEMORY };
+  if (memories === '' || message?.role !== 'user') return prompt;
+  const note: UserMessage['content'][number] = { type: 'text', text: `${memories}\n`, providerOptions: FROM_MEMORY };
   return prompt.with(index, { ...message, content: [note, ...message.content] });
-}
-
-/** Formats the memories for a prompt. Without memories, returns only the lines around them. */
-export function formatMemories(memories: readonly RecallResult[], zone: TimeZone): string {
-  const entries = memories.map((memory) => formatMemory(memory, zone));
-  return `${formatListing('From memory, best first', entries, zone)}\n`;
-}
-
-/** Formats a memory for a prompt. The time resolves words such as "yesterday", and the role resolves "I". */
-export function formatMemory({ content, created_at, tags, ...rest }: RecallResult, zone: TimeZone): string {
-  const role = getRole(tags);
-  const facts = [`- ${formatTime(created_at, zone)}`, ...(role === undefined ? [] : [`role ${formatLabel(role)}`])];
-  return formatEntry([...facts, ...getOutdatedFacts(rest, { zone })], content);
 }
 
 function getText({ content }: Exclude<Message, { role: 'system' }>): string {

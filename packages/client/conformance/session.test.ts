@@ -7,17 +7,21 @@ import { createTemporaryFolder } from '../../server/conformance/process.ts';
 import { useServer, WORDS_ONLY } from '../../server/conformance/under-test.ts';
 import { MemoryClient } from '../src/index.ts';
 import {
-  type Context,
   flushStores,
   type Message,
-  type RecallForPromptOptions,
-  recallForPrompt,
   type Session,
+  type SessionContext,
   type SessionOptions,
   session,
 } from '../src/session.ts';
 
-const kinds = (context: Context) => context.items.map(({ kind, content }) => `${kind}: ${content}`);
+const kinds = ({ memories, turns }: SessionContext) => [
+  ...memories.map(({ content }) => `memory: ${content}`),
+  ...turns.map(({ content }) => `turn: ${content}`),
+];
+
+/** Options of a session whose context has no memories of other sessions. */
+const ALONE = { context: { recent: false } };
 
 /** Long timeouts, because a loaded machine may be slow. */
 const PATIENT = { timeoutMs: 60_000 };
@@ -45,26 +49,26 @@ function sessionTests(getMemory: () => Parameters<typeof session>[0]): void {
     const talk = newSession();
     await store(talk, [said('user', 'Good morning'), said('assistant', 'Hello'), said('user', 'yes')]);
     await store(talk, [said('user', 'yes')]);
-    const { items } = await talk.context('', { tokens: 1000 });
-    expect(items.map(({ role, content }) => [role, content])).toEqual([
+    const { turns } = await talk.context('', { tokens: 1000 });
+    expect(turns.map(({ role, content }) => [role, content])).toEqual([
       ['user', 'Good morning'],
       ['assistant', 'Hello'],
       ['user', 'yes'],
       ['user', 'yes'],
     ]);
     const { memories } = await getMemory().session({ session_id: talk.id });
-    expect(items.map(({ id }) => id)).toEqual(memories.map(({ id }) => id));
+    expect(turns.map(({ id }) => id)).toEqual(memories.map(({ id }) => id));
   });
 
   it('stores all fields of a message', async () => {
     const talk = newSession();
-    await store(talk, [{ ...said('tool', '42'), tags: ['answer'], metadata: { call: 'a' }, importance: 1 }]);
+    await store(talk, [{ ...said('tool', '42'), tags: ['answer'], metadata: { call: 'a' }, importance: 0.8 }]);
     const { memories } = await getMemory().memories({ session_id: talk.id });
     expect(memories[0]).toMatchObject({
       session_id: talk.id,
       tags: ['role:tool', 'answer'],
       metadata: { call: 'a' },
-      importance: 1,
+      importance: 0.8,
     });
   });
 
@@ -72,41 +76,44 @@ function sessionTests(getMemory: () => Parameters<typeof session>[0]): void {
     const tags = ['birds'];
     await getMemory().store({ content: 'The twite slept', created_at: '2026-11-26T20:00:00Z', tags });
     await getMemory().store({ content: 'The twite sang', created_at: '2026-11-27T20:00:00Z', tags });
-    const recall = { tag: tags, asked_at: '2026-11-28T05:00:00Z', top_k: 1 };
-    const getBest = async (options: Partial<SessionOptions>) =>
-      kinds(await newSession({ recall, ...options }).context('What did the twite do yesterday?', { tokens: 1000 }));
-    expect(await getBest({ timezone: 'America/Los_Angeles' })).toEqual(['recalled: The twite slept']);
-    expect(await getBest({ timezone: 'UTC' })).toEqual(['recalled: The twite sang']);
-    const inUtc = { ...recall, timezone: 'UTC' };
-    expect(await getBest({ timezone: 'America/Los_Angeles', recall: inUtc })).toEqual(['recalled: The twite sang']);
+    const context = { filter: { tag: 'birds' }, asked_at: '2026-11-28T05:00:00Z' };
+    const getBest = async (options: Partial<SessionOptions>) => {
+      const request = { tokens: 1000 };
+      const asked = await newSession({ context, ...options }).context('What did the twite do yesterday?', request);
+      return asked.memories.toSorted((one, other) => (other.score ?? 0) - (one.score ?? 0))[0]?.content;
+    };
+    expect(await getBest({ timezone: 'America/Los_Angeles' })).toBe('The twite slept');
+    expect(await getBest({ timezone: 'UTC' })).toBe('The twite sang');
+    const inUtc = { ...context, timezone: 'UTC' };
+    expect(await getBest({ timezone: 'America/Los_Angeles', context: inUtc })).toBe('The twite sang');
     expect(() => newSession({ timezone: 'Mars/Olympus' })).toThrow(
       new RangeError('timezone must be an IANA time zone name, such as Europe/Berlin or UTC'),
     );
   });
 
-  it('recalls memories from other conversations, in chronological order', async () => {
+  it('returns memories from other conversations, and the turns in order of time', async () => {
     const earlier = newSession();
     await store(earlier, [said('user', 'My kestrel is called Falstaff')]);
     const talk = newSession();
     await store(talk, [said('user', 'Hello again'), said('user', 'What is my kestrel called?')]);
     const context = await talk.context('What is my kestrel called?', { tokens: 1000 });
     expect(kinds(context)).toEqual([
-      'recalled: My kestrel is called Falstaff',
+      'memory: My kestrel is called Falstaff',
       'turn: Hello again',
       'turn: What is my kestrel called?',
     ]);
-    expect(context.items[0]).toMatchObject({ role: 'user', score: expect.any(Number) });
+    expect(context.text).toContain('role "user"\n  My kestrel is called Falstaff\n');
   });
 
   it('recalls an early turn of the same conversation that is not among the recent turns', async () => {
     const talk = newSession({ recentTurns: 2 });
-    await store(talk, [said('user', 'The osprey nests in the old mill')]);
+    await store(talk, [said('user', 'The osprey nests in the mill of old')]);
     await store(
       talk,
       Array.from({ length: 20 }, (_, n) => said('assistant', `Some words about nothing, ${n}`)),
     );
-    const context = await talk.context('where does the osprey nest', { tokens: 60 });
-    expect(kinds(context)[0]).toBe('recalled: The osprey nests in the old mill');
+    const context = await talk.context('the osprey nests in the old mill?', { tokens: 120 });
+    expect(kinds(context)[0]).toBe('memory: The osprey nests in the mill of old');
     expect(kinds(context).at(-1)).toBe('turn: Some words about nothing, 19');
   });
 
@@ -143,23 +150,23 @@ function sessionTests(getMemory: () => Parameters<typeof session>[0]): void {
     const { id } = await memory.store({ content: 'The dotterel lives in room four' });
     const { id: superseded_by } = await memory.store({ content: 'The dotterel lives in room five', supersedes: id });
     const now = await newSession().context('In which room does the dotterel live?', { tokens: 1000 });
-    expect(kinds(now)).toEqual(['recalled: The dotterel lives in room five']);
+    expect(kinds(now)).toEqual(['memory: The dotterel lives in room five']);
     const before = await newSession().context('In which room did the dotterel live before?', { tokens: 1000 });
-    expect(before.items.map((item) => [item.id, item.superseded_by])).toEqual([
+    expect(before.memories.map((item) => [item.id, item.superseded_by])).toEqual([
       [id, superseded_by],
       [superseded_by, undefined],
     ]);
   });
 
-  it('applies the filter of the recall option', async () => {
+  it('applies the filter of the context option', async () => {
     const memory = getMemory();
     await memory.store({ content: 'A private whimbrel', tags: ['private'] });
     await memory.store({ content: 'A public whimbrel', tags: ['public'] });
-    const talk = newSession({ recall: { tag: ['public'] } });
-    expect(kinds(await talk.context('whimbrel', { tokens: 1000 }))).toEqual(['recalled: A public whimbrel']);
+    const talk = newSession({ context: { filter: { tag: 'public' } } });
+    expect(kinds(await talk.context('whimbrel', { tokens: 1000 }))).toEqual(['memory: A public whimbrel']);
   });
 
-  it.each([0, 12, 40, 100, 400])('returns at most %i tokens, as counted by a tokenizer', async (tokens) => {
+  it.each([0, 12, 40, 150, 400])('returns at most %i tokens, as counted by a tokenizer', async (tokens) => {
     const talk = newSession({ countTokens });
     const words = ['Der Wendehals', '鳥がいます', 'the wryneck 🎉', 'const a = 1;'];
     await store(
@@ -167,14 +174,17 @@ function sessionTests(getMemory: () => Parameters<typeof session>[0]): void {
       Array.from({ length: 40 }, (_, n) => said('user', `${words[n % 4]} ${'and on '.repeat(n % 7)}`)),
     );
     const context = await talk.context('wryneck', { tokens });
-    const counted = context.items.reduce((sum, { content }) => sum + countTokens(content) + 4, 0);
+    const counted = context.turns.reduce(
+      (sum, { content }) => sum + countTokens(content) + 4,
+      countTokens(context.text),
+    );
     expect(context.tokens).toBe(counted);
     expect(counted).toBeLessThanOrEqual(tokens);
-    if (tokens >= 40) expect(context.items.length).toBeGreaterThan(0);
+    if (tokens >= 40) expect(context.turns.length).toBeGreaterThan(0);
   });
 
   it('returns the newest turns of a long and growing conversation', async () => {
-    const talk = newSession();
+    const talk = newSession(ALONE);
     const texts = Array.from({ length: 1300 }, (_, n) => `turn ${n}`);
     for (const part of [texts.slice(0, 1000), texts.slice(1000)]) {
       await store(
@@ -183,9 +193,9 @@ function sessionTests(getMemory: () => Parameters<typeof session>[0]): void {
       );
     }
     for (let more = 0; more < 450; more += 150) {
-      const { items } = await talk.context('', { tokens: 1000 });
-      expect(items.length).toBeGreaterThan(50);
-      expect(items.map(({ content }) => content)).toEqual(texts.slice(-items.length));
+      const { turns } = await talk.context('', { tokens: 1000 });
+      expect(turns.length).toBeGreaterThan(50);
+      expect(turns.map(({ content }) => content)).toEqual(texts.slice(-turns.length));
       const next = Array.from({ length: 150 }, (_, n) => `turn ${texts.length + n}`);
       await store(
         talk,
@@ -198,8 +208,8 @@ function sessionTests(getMemory: () => Parameters<typeof session>[0]): void {
   it('truncates a query that exceeds the maximum length', async () => {
     const memory = getMemory();
     await memory.store({ content: 'The pratincole eats on the wing' });
-    const context = await newSession().context(`pratincole ${'🦩'.repeat(9000)}`, { tokens: 1000 });
-    expect(kinds(context)).toEqual(['recalled: The pratincole eats on the wing']);
+    const context = await newSession().context('The pratincole eats on the wing! '.repeat(400), { tokens: 1000 });
+    expect(kinds(context)).toEqual(['memory: The pratincole eats on the wing']);
   });
 
   it('passes to onError the stored ids and the first error, if messages cannot be stored', async () => {
@@ -214,8 +224,8 @@ function sessionTests(getMemory: () => Parameters<typeof session>[0]): void {
         results: [{ status: 'stored' }, { error: { code: 'INVALID_REQUEST' } }, { error: { code: 'INVALID_REQUEST' } }],
       },
     ]);
-    const { items } = await talk.context('', { tokens: 100 });
-    expect(items.map(({ content }) => content)).toEqual(['one']);
+    const { turns } = await talk.context('', { tokens: 100 });
+    expect(turns.map(({ content }) => content)).toEqual(['one']);
   });
 
   it('separates sessions of different users that have the same id', async () => {
@@ -237,19 +247,18 @@ function sessionTests(getMemory: () => Parameters<typeof session>[0]): void {
       { content: 'The redpoll winters in Kiel', user_id: 'ben' },
       { content: 'The redpoll winters everywhere' },
     ]);
-    const texts = async (options: RecallForPromptOptions) =>
-      (await recallForPrompt(getMemory(), query, options)).map(({ content }) => content).sort();
+    const texts = async (options: Pick<SessionOptions, 'userId' | 'context'>) => {
+      const talk = session(getMemory(), 'of redpolls', { ...common, ...options });
+      return (await talk.context(query, { tokens: 1000 })).memories.map(({ content }) => content).sort();
+    };
     expect(await texts({ userId: 'ben' })).toEqual(['The redpoll winters in Kiel']);
     const everywhere = ['The redpoll winters everywhere', 'The redpoll winters in Kiel'];
-    expect(await texts({ userId: 'ben', recall: { shared: true } })).toEqual(everywhere);
-    const talk = session(getMemory(), 'of redpolls', { ...common, userId: 'ben', recall: { shared: true } });
-    const { items } = await talk.context(query, { tokens: 1000 });
-    expect(items.map(({ content }) => content).sort()).toEqual(everywhere);
+    expect(await texts({ userId: 'ben', context: { shared: true } })).toEqual(everywhere);
     expect(await texts({ userId: null })).toHaveLength(3);
   });
 
-  it('rejects a recall of another user with FORBIDDEN', async () => {
-    const talk = session(getMemory(), 'refused', { ...common, userId: 'ben', recall: { user_id: 'ada' } });
+  it('rejects a context of another user with FORBIDDEN', async () => {
+    const talk = session(getMemory(), 'refused', { ...common, userId: 'ben', context: { user_id: 'ada' } });
     const error = { name: 'MemoryError', code: 'FORBIDDEN' };
     await expect(talk.context('mine', { tokens: 100 })).rejects.toMatchObject(error);
   });
@@ -268,11 +277,6 @@ function sessionTests(getMemory: () => Parameters<typeof session>[0]): void {
     await store(cook, [said('user', 'The siskin burnt the risotto')]);
     expect(kinds(await guide.context('siskin', { tokens: 1000 }))).toEqual([]);
     expect(kinds(await cook.context('siskin', { tokens: 1000 }))).toEqual(['turn: The siskin burnt the risotto']);
-  });
-
-  it('rejects recallForPrompt without a userId with TypeError', async () => {
-    await expect(recallForPrompt(getMemory(), 'of whom', {} as RecallForPromptOptions)).rejects.toThrow(TypeError);
-    await expect(recallForPrompt(getMemory(), 'of whom', undefined as never)).rejects.toThrow(/^userId must be/);
   });
 
   it('throws TypeError for a session without a userId', () => {

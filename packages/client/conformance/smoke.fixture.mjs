@@ -22,7 +22,7 @@ await memory.update(id, { importance: 1 }, { ifVersions: [1] });
 const talk = session(memory, 'a/talk?', { userId: null, timeoutMs: 30_000 });
 talk.add([{ role: 'user', content: 'Guten Morgen' }]);
 await talk.flush();
-const { items } = await talk.context('Wendehals', { tokens: 100 });
+const { memories, turns } = await talk.context('Ein Wendehals', { tokens: 200 });
 const refusal = await memory.memory('nobody').catch((error) => error);
 const aborted = await memory.stats({ signal: AbortSignal.abort(new Error('gone')) }).catch((error) => error.message);
 const exported = await exportLines();
@@ -40,7 +40,7 @@ const recalled = (await memory.recall({ query: 'wendehals' })).results.map(({ co
 // biome-ignore lint/suspicious/noConsole: the output of this program
 console.log(
   JSON.stringify({
-    context: items.map(({ content }) => content).sort(),
+    context: [...memories, ...turns].map(({ content }) => content).sort(),
     refusal: [refusal.name, refusal.code, refusal.status],
     aborted,
     exported: exported.length,

@@ -73,9 +73,9 @@ describe('the client package', () => {
       const talk = memorydSession.session(memory, 'a page', { userId: 'reader' });
       talk.add([{ role: 'user', content: 'said on a page' }]);
       await talk.flush();
-      const { items } = await talk.context('page', { tokens: 100 });
+      const { memories, turns } = await talk.context('page', { tokens: 200 });
       const refusal = await memory.memory('nobody').catch(({ code }) => code);
-      return JSON.stringify([items.map(({ content }) => content), refusal, await following]);
+      return JSON.stringify([[...memories, ...turns].map(({ content }) => content), refusal, await following]);
     })()`;
     expect(JSON.parse(await runInContext(ask, page))).toEqual([['said on a page'], 'NOT_FOUND', 'gap']);
   });

@@ -2,34 +2,28 @@ import type { MemoryApi } from '@memoryd/contract';
 import { MEMORY_API_READERS, WHAT_HOLDS_QUERY, type WhatHoldsReader } from '@memoryd/suites';
 import { testWhatHolds } from '../../server/conformance/what-holds-database.ts';
 import { MemoryClient } from '../src/index.ts';
-import { recallForPrompt, session } from '../src/session.ts';
+import { session } from '../src/session.ts';
 
 const PATIENT = { timeoutMs: 60_000 };
 const MANY = { tokens: 100_000 };
 
 const SESSION_READERS: WhatHoldsReader<{ memory: MemoryApi }>[] = [
   {
-    name: 'recallForPrompt',
-    byText: true,
-    async read({ memory }, { user }) {
-      return (await recallForPrompt(memory, WHAT_HOLDS_QUERY, { userId: user })).map(({ content }) => content);
-    },
-  },
-  {
     name: 'the turns of a context',
     ...{ byText: true, also: ['archived'], withoutSummaries: true },
     read: async ({ memory }, { user }) => readContext(memory, user, ''),
   },
   {
-    name: 'a context with recalled memories',
+    name: 'a context with memories',
     ...{ byText: true, also: ['archived'] },
     read: async ({ memory }, { user }) => readContext(memory, user, WHAT_HOLDS_QUERY),
   },
 ];
 
 async function readContext(memory: MemoryApi, user: string, query: string): Promise<string[]> {
-  const { items } = await session(memory, user, { ...PATIENT, userId: user }).context(query, MANY);
-  return items.map(({ content }) => content);
+  const talk = session(memory, user, { ...PATIENT, userId: user, context: { recent: true } });
+  const { memories, turns } = await talk.context(query, MANY);
+  return [...(query === '' ? [] : memories), ...turns].map(({ content }) => content);
 }
 
 // The service is tested at other times in the tests of the server.

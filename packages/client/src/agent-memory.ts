@@ -1,7 +1,6 @@
 import type {
   MemoryApi,
   MemoryScope,
-  RecallRequest,
   SessionMemory,
   StoreOptions,
   StoreRequest,
@@ -283,12 +282,18 @@ async function callOnce<T>(memory: MemoryApi, timeoutMs: number, call: (memory: 
   return withTimeout(timeoutMs, call(withCallOptions(memory, { retries: 0, signal: controller.signal })), createError);
 }
 
-/** Adds a time zone to recalls without one. */
+/** Adds a time zone to recalls and contexts without one. */
 function withTimeZone(memory: MemoryApi, timezone: string): MemoryApi {
-  const { recall, ...others } = withScope(memory);
-  const toRequest = (request: RecallRequest) => ({ ...request, timezone: request.timezone ?? timezone });
+  const { recall, context, ...others } = withScope(memory);
+  const toRequest = <Request extends { timezone?: string }>(request: Request) => {
+    return { ...request, timezone: request.timezone ?? timezone };
+  };
   // Forwards the options of `MemoryClient`, which `MemoryApi` does not have.
-  return { ...others, recall: (request, ...options: []) => recall(toRequest(request), ...options) };
+  return {
+    ...others,
+    recall: (request, ...options: []) => recall(toRequest(request), ...options),
+    context: (request, ...options: []) => context(toRequest(request), ...options),
+  };
 }
 
 /** Adds options to all calls with which an agent reads and stores. APIs other than `MemoryClient` ignore the options. */
@@ -298,6 +303,7 @@ function withCallOptions(memory: MemoryApi, call: CallOptions): MemoryApi {
   return {
     ...api,
     recall: (request) => client.recall(request, call),
+    context: (request) => client.context(request, call),
     session: (request) => client.session(request, call),
     memories: (request) => client.memories(request, call),
     store: (request, options) => client.store(request, { ...options, ...call }),

@@ -1,4 +1,12 @@
-import type { MemoryApi, RecallResult, SessionMemory, StoreOptions, StoreRequest } from '@memoryd/contract';
+import type {
+  ContextMemory,
+  ContextResponse,
+  MemoryApi,
+  SessionMemory,
+  StoreOptions,
+  StoreRequest,
+} from '@memoryd/contract';
+import { estimateTokens } from '@memoryd/contract/token-estimate';
 import {
   AgentMemory,
   type AgentMemoryOptions,
@@ -8,8 +16,7 @@ import {
   withTime,
 } from './agent-memory.ts';
 import { createIdempotencyKey } from './idempotency-key.ts';
-import { createTextCost, type PromptRecallOptions, recallCurrent } from './recall-for-prompt.ts';
-import { select } from './selection.ts';
+import { getContext, MIN_BUDGET, type PromptContextOptions } from './prompt-context.ts';
 import type { UserScope } from './user-scope.ts';
 
 export { estimateTokens } from '@memoryd/contract/token-estimate';
@@ -24,7 +31,7 @@ export {
   withTime,
 } from './agent-memory.ts';
 export { createIdempotencyKey } from './idempotency-key.ts';
-export { type PromptRecallOptions, type RecallForPromptOptions, recallForPrompt } from './recall-for-prompt.ts';
+export { getContext, type PromptContextOptions } from './prompt-context.ts';
 export { getItem, toItemFields } from './stored-item.ts';
 export { scopeToUser, type UserScope } from './user-scope.ts';
 
@@ -44,40 +51,43 @@ export interface Message extends Omit<StoreRequest, 'session_id'> {
   role: string;
 }
 
-export interface SessionOptions extends PromptRecallOptions, AgentMemoryOptions, UserScope {
-  /** Number of newest turns that take precedence over recalled memories. Defaults to 8. */
+export interface SessionOptions extends PromptContextOptions, AgentMemoryOptions, UserScope {
+  /** Number of newest turns that take precedence over memories. Defaults to 8. */
   recentTurns?: number;
+  /**
+   * Counts the tokens of a text, such as `countTokens` of the package gpt-tokenizer. Defaults to `estimateTokens`, which
+   * errs upwards.
+   */
+  countTokens?: (text: string) => number;
+  /** Tokens that each turn needs in a prompt in addition to its text. Defaults to 4, the overhead of a chat message. */
+  tokensPerTurn?: number;
 }
 
-export interface ContextRequest {
-  /** Maximum tokens of all items together. */
+export interface SessionContextRequest {
+  /** Maximum tokens of the memories and the turns together. */
   tokens: number;
 }
 
-/** An item of a context. */
-export interface ContextItem {
+/** A turn of a conversation. */
+export interface Turn {
   /** Absent for a message that waits to be stored. */
   id?: string;
   content: string;
-  /** `turn`: a recent turn of the session. `recalled`: a memory that matches the query. */
-  kind: 'turn' | 'recalled';
   /** The speaker. Absent for memories that were not added as messages. */
   role?: string;
   /** Time at which the memory was created, in ISO 8601. */
   created_at: string;
-  /** Relevance to the query, from 0 to 1. Present for recalled memories. */
-  score?: number;
-  /** Time from which the memory does not hold, in ISO 8601. Absent without an end. */
-  valid_to?: string;
-  /** The memory that replaces this one. Present only if the query asks for what was before. */
-  superseded_by?: string;
 }
 
 /** The context of an agent for its next turn. */
-export interface Context {
-  /** In chronological order, without duplicates. */
-  items: ContextItem[];
-  /** Tokens of all items. */
+export interface SessionContext {
+  /** The memories, as a fenced text for the prompt; see `ContextResponse`. Empty if there is nothing to tell. */
+  text: string;
+  /** The memories in the text. */
+  memories: ContextMemory[];
+  /** The newest turns of the conversation without gaps, oldest first. */
+  turns: Turn[];
+  /** Tokens of the text and the turns. */
   tokens: number;
 }
 
@@ -94,19 +104,17 @@ export interface Session {
    */
   add(messages: readonly Message[], options?: Pick<StoreOptions, 'idempotencyKey'>): void;
   /**
-   * Returns the newest turns and the memories that the query recalls, within a token budget. Priority: the
-   * `recentTurns` newest turns, then recalled memories, best first, then earlier turns. Considers at least the newest
-   * 200 turns of the session, and messages that wait to be stored. Leaves out turns and memories that do not hold, unless
-   * the query asks for what was before, and distilled memories that only quote other items.
+   * Returns the newest turns of the conversation and what else the agent should know, within a token budget. Priority:
+   * the `recentTurns` newest turns, then the memories that `MemoryApi.context` selects, also from earlier turns, then
+   * earlier turns. Considers at least the newest 200 turns of the session, and messages that wait to be stored.
    *
-   * Further calls with the same query use the same recall until `add` gets a message with the role `user`, or for five
+   * Further calls with the same query use the same memories until `add` gets a message with the role `user`, or for five
    * minutes. If the service is unavailable, the context has only the messages that wait to be stored. Rejects for an
-   * invalid `recall` option.
+   * invalid `context` option.
    *
-   * @param query such as the user's last message; only its first 8,192 characters are used, and a blank query recalls
-   *   nothing
+   * @param query such as the user's last message; a blank query gets the newest statements of other sessions
    */
-  context(query: string, request: ContextRequest): Promise<Context>;
+  context(query: string, request: SessionContextRequest): Promise<SessionContext>;
   /**
    * Waits until the messages of the session are stored. For programs that end. Rejects with UNAVAILABLE if some are not
    * stored in time; they still wait then.
@@ -122,22 +130,27 @@ export interface Session {
  */
 export function session(api: MemoryApi, id: string, options: SessionOptions): Session {
   const agent = new AgentMemory(api, options);
-  const { recentTurns = 8, recall } = options;
+  const { recentTurns = 8, countTokens = estimateTokens, tokensPerTurn = 4 } = options;
   const transcript = new Transcript(id);
-  const getTextCost = createTextCost(options);
+  const getCost = ({ content }: Turn) => countTokens(content) + tokensPerTurn;
   // Identifies the last message of the user.
   let message = createIdempotencyKey();
-  const getResults = async (query: string) => {
+  const getMemories = async (query: string, budget: number, known: readonly Turn[]) => {
+    if (budget < MIN_BUDGET) return NOTHING;
     const key = JSON.stringify([message, query]);
-    const recallNow = () => agent.read('recall', (memory) => recallCurrent(memory, query, recall));
-    const results = await agent.recallOnce(key, recallNow);
-    if (!results) agent.endTurn(key);
-    return results;
+    const request = { ...options, budget, knownTexts: known.map(({ content }) => content) };
+    // The newest statements are those of other sessions. To a query, an early turn of this one may be the answer.
+    const asking = query.trim() === '' ? { session_id: id } : {};
+    const getNow = () => agent.read('recall', (memory) => getContext(memory, query, { ...request, asking }));
+    const response = await agent.recallOnce(key, getNow);
+    if (!response) agent.endTurn(key);
+    return response ?? NOTHING;
   };
   const getTurns = async () => {
     const unstored = agent.getUnstored(id);
-    const stored = (await agent.read('read', (memory) => transcript.getNewest(memory))) ?? [];
-    return [...stored, ...withoutStored(unstored, stored).map(toWaitingTurn)];
+    const stored = await agent.read('read', (memory) => transcript.getNewest(memory));
+    const turns = [...(stored ?? []), ...withoutStored(unstored, stored ?? [])].map(toTurn);
+    return { turns, isAvailable: stored !== undefined };
   };
   return {
     id,
@@ -148,10 +161,15 @@ export function session(api: MemoryApi, id: string, options: SessionOptions): Se
       if (messages.some(({ role }) => role === 'user')) message = createIdempotencyKey();
     },
     async context(query, { tokens }) {
-      const [turns, results = []] = await Promise.all([getTurns(), getResults(query)]);
-      const selection = select(turns, results, { getCost: ({ content }) => getTextCost(content), tokens, recentTurns });
-      const items = [...selection.recalled.map(toRecalledItem), ...selection.turns.map(toTurnItem)];
-      return { items: items.sort(compareByTime), tokens: selection.tokens };
+      const { turns: all, isAvailable } = await getTurns();
+      const recent = takeNewest(all.slice(Math.max(0, all.length - recentTurns)), tokens, getCost);
+      // A service that did not return the turns is not waited for again.
+      const budget = isAvailable ? tokens - recent.tokens : 0;
+      const { text, memories } = await getMemories(query, budget, recent.turns);
+      const used = text === '' ? 0 : countTokens(text);
+      const given = new Set(memories.map((memory) => memory.id));
+      const newest = takeNewest(all, tokens - used, getCost, (turn) => turn.id !== undefined && given.has(turn.id));
+      return { text, memories, turns: newest.turns, tokens: used + newest.tokens };
     },
     flush: (flushOptions) => agent.flush(id, flushOptions),
   };
@@ -199,30 +217,35 @@ class Transcript {
   }
 }
 
-/** A turn of the session. Without an id if it waits to be stored. */
-type Turn = Pick<SessionMemory, 'content' | 'created_at' | 'tags'> & { id?: string };
+const NOTHING: Pick<ContextResponse, 'text' | 'memories'> = { text: '', memories: [] };
 
-type Outdated = Pick<RecallResult, 'valid_to' | 'superseded_by'>;
-
-function toWaitingTurn({ content, tags, created_at }: StoreRequest): Turn {
-  return { content, tags: tags ?? [], created_at: created_at ?? new Date().toISOString() };
+/** Returns a memory of the session, or a message that waits to be stored and so has no id. */
+function toTurn({ content, tags, created_at, ...rest }: StoreRequest | SessionMemory): Turn {
+  const role = getRole(tags ?? []);
+  return {
+    ...('id' in rest && { id: rest.id }),
+    content,
+    ...(role !== undefined && { role }),
+    created_at: created_at ?? new Date().toISOString(),
+  };
 }
 
-function toTurnItem({ id, content, tags, created_at }: Turn): ContextItem {
-  return { ...(id !== undefined && { id }), content, kind: 'turn', ...getRoleField(tags), created_at };
-}
-
-function toRecalledItem({ id, content, tags, created_at, score, ...rest }: RecallResult): ContextItem {
-  return { id, content, kind: 'recalled', ...getRoleField(tags), created_at, score, ...getOutdatedFields(rest) };
-}
-
-function getOutdatedFields({ valid_to, superseded_by }: Outdated): Outdated {
-  return { ...(valid_to !== undefined && { valid_to }), ...(superseded_by !== undefined && { superseded_by }) };
-}
-
-function getRoleField(tags: readonly string[]): Pick<ContextItem, 'role'> {
-  const role = getRole(tags);
-  return role === undefined ? {} : { role };
+/** Returns the newest turns up to the first that exceeds the budget or `isGiven`, so that there are no gaps. */
+function takeNewest(
+  turns: readonly Turn[],
+  maxTokens: number,
+  getCost: (turn: Turn) => number,
+  isGiven: (turn: Turn) => boolean = () => false,
+): { turns: Turn[]; tokens: number } {
+  let tokens = 0;
+  let first = turns.length;
+  for (let turn = turns[first - 1]; turn && !isGiven(turn); turn = turns[first - 1]) {
+    const cost = getCost(turn);
+    if (tokens + cost > maxTokens) break;
+    tokens += cost;
+    first--;
+  }
+  return { turns: turns.slice(first), tokens };
 }
 
 /**
@@ -230,9 +253,4 @@ function getRoleField(tags: readonly string[]): Pick<ContextItem, 'role'> {
  */
 export function getRole(tags: readonly string[]): string | undefined {
   return tags.find((tag) => tag.startsWith(ROLE_TAG))?.slice(ROLE_TAG.length);
-}
-
-// The sort is stable, so turns with the same time stay in transcript order.
-function compareByTime(one: ContextItem, other: ContextItem): number {
-  return Date.parse(one.created_at) - Date.parse(other.created_at);
 }

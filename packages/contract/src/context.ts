@@ -97,6 +97,9 @@ export const ContextMemory = Type.Object({
       description: 'Relevance to the query, from 0 to 1. Present for memories that a recall of the query found.',
     }),
   ),
+  highlight: Type.Optional(
+    Type.String({ description: 'The part of a long content that the text shows. Absent if the text shows all of it.' }),
+  ),
   tags: Tags,
   session_id: SessionIdOrNull,
   ...ownerFields,

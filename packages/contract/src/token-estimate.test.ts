@@ -43,7 +43,7 @@ const OTHERS: Record<string, string> = {
 
 describe('estimateTokens', () => {
   it.each(Object.entries({ ...PROSE, ...OTHERS }))(
-    'errs upwards against o200k_base, by less than four times, for %s',
+    'returns at least the count of o200k_base, and less than four times, for %s',
     (_name, text) => {
       const counted = countTokens(text);
       expect(estimateTokens(text)).toBeGreaterThanOrEqual(counted);
@@ -51,7 +51,7 @@ describe('estimateTokens', () => {
     },
   );
 
-  it.each(['English', 'German', 'French'])('is at most 1.8 times the count of o200k_base for %s', (language) => {
+  it.each(['English', 'German', 'French'])('returns at most 1.8 times the count of o200k_base for %s', (language) => {
     const text = PROSE[language] ?? '';
     expect(estimateTokens(text)).toBeLessThanOrEqual(1.8 * countTokens(text));
   });

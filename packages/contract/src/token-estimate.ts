@@ -93,5 +93,5 @@ function getWordCost(word: string, isFamiliar: boolean): number {
 function getPartCost(part: string, isFamiliar: boolean): number {
   const { length } = part;
   if (!isFamiliar || length > MAX_WORD_CHARS || UNPRONOUNCEABLE.test(part)) return Math.max(1, length / 1.8);
-  return 1 + Math.max(0, length - 5) / 5;
+  return 1 + Math.max(0, length - 5) / 4;
 }

@@ -15,7 +15,7 @@ export interface AskingSession {
   sessionId: string;
 }
 
-/** What was given in one session. */
+/** The memories that one session was given. */
 export interface Given {
   /** Ordinals of the given memories, the first given first. */
   ordinals: ReadonlySet<number>;
@@ -34,7 +34,7 @@ interface UserSessions {
   size: number;
 }
 
-/** What was given in a session that is not remembered. */
+/** The memories of a session that was given none. */
 export const NOTHING: Given = { ordinals: new Set() };
 
 /**

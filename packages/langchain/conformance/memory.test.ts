@@ -49,13 +49,15 @@ function suite(getMemory: () => MemoryApi): void {
   describe('MemoryRetriever', () => {
     it('returns documents with metadata, best first', async () => {
       const { id } = await getMemory().store({ content: 'The siskin eats alder seeds', tags: ['bird'] });
-      await getMemory().store({ content: 'The siskin was here' });
-      const retriever = new MemoryRetriever({ ...PATIENT, userId: null, memory: getMemory(), recall: { top_k: 2 } });
+      const note = { content: 'Never feed the siskin', importance: 1 };
+      await getMemory().store(note);
+      const retriever = new MemoryRetriever({ ...PATIENT, userId: null, memory: getMemory() });
       const documents = await retriever.invoke('What seeds does the siskin eat?');
-      expect(documents).toHaveLength(2);
+      expect(documents.map(({ pageContent }) => pageContent)).toContain(note.content);
       expect(documents[0]).toMatchObject({ id, pageContent: 'The siskin eats alder seeds' });
       const { session_id, created_at } = await getMemory().memory(id);
-      const metadata = { id, score: expect.any(Number), tags: ['bird'], session_id, created_at };
+      const score: unknown = expect.any(Number);
+      const metadata = { id, why: 'relevant', score, tags: ['bird'], session_id, created_at };
       expect(documents[0]?.metadata).toEqual(metadata);
     });
 
@@ -63,9 +65,9 @@ function suite(getMemory: () => MemoryApi): void {
       const tags = ['birds'];
       await getMemory().store({ content: 'The twite slept', created_at: '2026-11-26T20:00:00Z', tags });
       await getMemory().store({ content: 'The twite sang', created_at: '2026-11-27T20:00:00Z', tags });
-      const recall = { tag: tags, asked_at: '2026-11-28T05:00:00Z' };
+      const context = { filter: { tag: 'birds' }, asked_at: '2026-11-28T05:00:00Z' };
       const getBest = async (timezone: string) => {
-        const retriever = new MemoryRetriever({ ...PATIENT, userId: null, memory: getMemory(), recall, timezone });
+        const retriever = new MemoryRetriever({ ...PATIENT, userId: null, memory: getMemory(), context, timezone });
         return (await retriever.invoke('What did the twite do yesterday?'))[0]?.pageContent;
       };
       expect(await getBest('America/Los_Angeles')).toBe('The twite slept');
@@ -76,18 +78,17 @@ function suite(getMemory: () => MemoryApi): void {
       const serin = (n: number) => ({ content: `Serin ${n} ${'sings and '.repeat(n)}`, tags: ['serin'] });
       await getMemory().storeBatch(Array.from({ length: 8 }, (_, n) => serin(n)));
       await getMemory().store({ content: 'Serin of another kind' });
-      const recall = { filter: { tag: { $prefix: 'ser' } } };
+      const context = { filter: { tag: { $prefix: 'ser' } } };
       const retriever = new MemoryRetriever({
         ...PATIENT,
         userId: null,
         memory: getMemory(),
-        recall,
-        tokens: 25,
-        countTokens,
+        context,
+        tokens: 200,
       });
-      const texts = (await retriever.invoke('serin')).map(({ pageContent }) => pageContent);
+      const texts = (await retriever.invoke('Serin sings and sings and')).map(({ pageContent }) => pageContent);
       expect(texts.length).toBeGreaterThan(1);
-      expect(texts.reduce((sum, text) => sum + countTokens(text), 0)).toBeLessThanOrEqual(25);
+      expect(texts.reduce((sum, text) => sum + countTokens(text), 0)).toBeLessThanOrEqual(200);
       expect(texts).not.toContain('Serin of another kind');
     });
 
@@ -103,7 +104,12 @@ function suite(getMemory: () => MemoryApi): void {
 
     it('returns no documents for a blank query, and rejects with the error of the memory', async () => {
       expect(await new MemoryRetriever({ ...PATIENT, userId: null, memory: getMemory() }).invoke(' ')).toEqual([]);
-      const invalid = new MemoryRetriever({ ...PATIENT, userId: null, memory: getMemory(), recall: { min_score: 2 } });
+      const invalid = new MemoryRetriever({
+        ...PATIENT,
+        userId: null,
+        memory: getMemory(),
+        context: { asked_at: 'then' },
+      });
       await expect(invalid.invoke('anything')).rejects.toMatchObject({ code: 'INVALID_REQUEST' });
     });
   });

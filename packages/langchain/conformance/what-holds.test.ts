@@ -8,7 +8,10 @@ testWhatHolds(
       name: 'MemoryRetriever',
       byText: true,
       async read(memory, { user }) {
-        const retriever = new MemoryRetriever({ memory, userId: user, timeoutMs: 60_000 });
+        const retriever = new MemoryRetriever({
+          ...{ memory, userId: user, timeoutMs: 60_000 },
+          ...{ tokens: 20_000, context: { recent: true } },
+        });
         return (await retriever.invoke(WHAT_HOLDS_QUERY)).map(({ pageContent }) => pageContent);
       },
     },

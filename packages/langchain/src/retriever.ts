@@ -3,18 +3,20 @@ import { BaseRetriever, type BaseRetrieverInput } from '@langchain/core/retrieve
 import {
   AgentMemory,
   type AgentMemoryOptions,
-  type RecallForPromptOptions,
-  recallForPrompt,
+  getContext,
+  type PromptContextOptions,
   type UserScope,
 } from '@memoryd/client/session';
-import type { MemoryApi, RecallResult } from '@memoryd/contract';
+import type { ContextMemory, ContextReason, MemoryApi } from '@memoryd/contract';
 
 export interface MemoryRetrieverFields
   extends BaseRetrieverInput,
-    Pick<RecallForPromptOptions, 'countTokens' | 'recall' | 'tokens'>,
+    PromptContextOptions,
     Pick<AgentMemoryOptions, 'timeoutMs' | 'timezone'>,
     UserScope {
   memory: MemoryApi;
+  /** Maximum tokens of the documents, from 50 to 20,000, estimated upwards. Defaults to 800. */
+  tokens?: number;
   /** Receives the first error of an outage of the service. Defaults to `console.warn`. */
   onError?: (error: unknown, operation: 'recall') => void;
 }
@@ -22,8 +24,10 @@ export interface MemoryRetrieverFields
 /** Metadata of a document that `MemoryRetriever` returns. */
 export interface MemoryDocumentMetadata {
   id: string;
-  /** Relevance to the query, from 0 to 1. */
-  score: number;
+  /** Why the document was retrieved: a standing note, an answer to the query, or a recent statement. */
+  why: ContextReason;
+  /** Relevance to the query, from 0 to 1. Absent for memories that the query did not find. */
+  score?: number;
   tags: string[];
   /** Null for semantic memories. */
   session_id: string | null;
@@ -37,22 +41,9 @@ export interface MemoryDocumentMetadata {
   superseded_by?: string;
 }
 
-function toMetadata({
-  id,
-  score,
-  tags,
-  session_id,
-  external_id,
-  created_at,
-  ...rest
-}: RecallResult): MemoryDocumentMetadata {
-  const { valid_to, superseded_by } = rest;
-  return {
-    ...{ id, score, tags, session_id, created_at },
-    ...(external_id !== undefined && { external_id }),
-    ...(valid_to !== undefined && { valid_to }),
-    ...(superseded_by !== undefined && { superseded_by }),
-  };
+function toMetadata({ content: _content, highlight: _highlight, ...metadata }: ContextMemory): MemoryDocumentMetadata {
+  const { user_id: _user, agent_id: _agent, ...rest } = metadata;
+  return rest;
 }
 
 /** Maximum queries that a retriever remembers. */
@@ -61,18 +52,19 @@ const MAX_QUERIES = 100;
 const REPEAT_WINDOW_MS = 5 * 60_000;
 
 /**
- * Retrieves memories of one user as documents, best first. Returns at most `recall.top_k` documents (default 20) and,
- * if `tokens` is set, at most this number of tokens. Omits duplicates, and
- * memories that do not hold, unless the query asks for what was before.
+ * Retrieves the context of a query as documents: the memories of the user that answer the query, best first, then
+ * standing notes. A blank query has no documents. A long text is shortened to its best passage. Omits duplicates, and memories that do not
+ * hold, unless the query asks for what was before.
  *
- * The recall is tried once, within `timeoutMs`. If the service fails, and for 30 seconds after a failure, there are no
+ * The context is tried once, within `timeoutMs`. If the service fails, and for 30 seconds after a failure, there are no
  * documents. Rejects if the request is invalid. If a query is repeated within five minutes, such as in each step of an
- * agent, the recall is not counted as a further use of the memories, unless `recall` contains `track`.
+ * agent, it is not counted as a further use of the memories, unless `context` contains `track`.
  */
 export class MemoryRetriever extends BaseRetriever<MemoryDocumentMetadata> {
   lc_namespace = ['memoryd', 'retrievers'];
   readonly #agent: AgentMemory;
-  readonly #options: RecallForPromptOptions;
+  readonly #tokens: number;
+  readonly #context: PromptContextOptions['context'];
   /** The last queries, oldest first, with the time of their last counted recall on the monotonic clock. */
   readonly #recent = new Map<string, number>();
 
@@ -81,32 +73,29 @@ export class MemoryRetriever extends BaseRetriever<MemoryDocumentMetadata> {
   }
 
   /** @throws TypeError if `userId` is missing, and RangeError for an invalid `timeoutMs` or `timezone` */
-  constructor({ memory, onError, countTokens, recall, tokens, ...fields }: MemoryRetrieverFields) {
+  constructor({ memory, onError, context, tokens = 800, ...fields }: MemoryRetrieverFields) {
     super(fields);
     const { userId, agentId, timeoutMs, timezone } = fields;
     // The retriever only recalls.
     this.#agent = new AgentMemory(memory, {
       ...{ userId, agentId, timeoutMs, timezone, onError: onError as AgentMemoryOptions['onError'] },
     });
-    this.#options = {
-      // Null, because the memory of `#agent` is already limited to the user.
-      userId: null,
-      // Documents do not have the overhead of chat messages.
-      tokensPerItem: 0,
-      ...(countTokens && { countTokens }),
-      ...(recall && { recall }),
-      ...(tokens !== undefined && { tokens }),
-    };
+    this.#tokens = tokens;
+    this.#context = context;
   }
 
   override async _getRelevantDocuments(query: string): Promise<Document<MemoryDocumentMetadata>[]> {
-    const recall = { track: this.#isNew(query), ...this.#options.recall };
-    const options = { ...this.#options, recall };
-    const results = await this.#agent.read('recall', (memory) => recallForPrompt(memory, query, options));
-    if (!results) this.#recent.delete(query);
-    return (results ?? []).map(
-      (result) => new Document({ id: result.id, pageContent: result.content, metadata: toMetadata(result) }),
-    );
+    if (query.trim() === '') return [];
+    const context = { track: this.#isNew(query), ...this.#context };
+    const request = { context, budget: this.#tokens, knownTexts: [] };
+    const response = await this.#agent.read('recall', (memory) => getContext(memory, query, request));
+    if (!response) this.#recent.delete(query);
+    const memories: ContextMemory[] = response?.memories ?? [];
+    const sorted = memories.toSorted((one, other) => (other.score ?? 0) - (one.score ?? 0));
+    return sorted.map((memory) => {
+      const { id, content, highlight = content } = memory;
+      return new Document({ id, pageContent: highlight, metadata: toMetadata(memory) });
+    });
   }
 
   /** Returns true, and remembers the query, unless it was counted within the repeat window. */

@@ -118,6 +118,6 @@ export {
 export { cutAround, type Part, SentenceStarts } from './text/excerpt.ts';
 export { copyString, fold } from './text/fold.ts';
 export { getParts } from './text/parts.ts';
-export { isQuestionOf, mayNeedQuestion, statesNothing } from './text/reply.ts';
+export { asksFor, mayNeedQuestion, statesNothing } from './text/reply.ts';
 export { getGraphemes, getSentences } from './text/segments.ts';
 export { getLabel, NO_SPEAKER, readTraits } from './text/traits.ts';

@@ -309,7 +309,7 @@ describe('the text of a context', () => {
     .map((text) => `the ibis ${text}`.replaceAll('\0', ''))
     .filter((text) => text.isWellFormed());
 
-  it('has exactly the returned memories, within the budget, whatever these contain', async () => {
+  it('the text of a context has exactly the returned memories, within the budget, whatever these contain', async () => {
     const memory = fc.record({
       content: anyText,
       session_id: anyText,

@@ -38,7 +38,7 @@ const PLACES: Record<string, (user: string) => Promise<string[]>> = {
     }),
   'the context of a session': async (user) => {
     const talk = session(memory, `${user} asks`, { ...PATIENT, userId: user });
-    return (await talk.context(QUESTION, { tokens: 10_000 })).items.map(({ content }) => content);
+    return (await talk.context(QUESTION, { tokens: 10_000 })).memories.map(({ content }) => content);
   },
   'the AI SDK': async (user) => {
     const sdk = SDKS[1] as (typeof SDKS)[number];

@@ -1,4 +1,10 @@
-import type { MemoriesResponse, RecallResponse, SessionResponse, SessionsResponse } from '@memoryd/contract';
+import type {
+  ContextResponse,
+  MemoriesResponse,
+  RecallResponse,
+  SessionResponse,
+  SessionsResponse,
+} from '@memoryd/contract';
 import { WHAT_HOLDS_AT, WHAT_HOLDS_QUERY, type WhatHoldsReader } from '@memoryd/suites';
 import { describe } from 'vitest';
 import { readListing } from '../../contract/src/tools/listing.fixture.ts';
@@ -33,6 +39,16 @@ describe('REST', () => {
           const value = field === 'current' ? true : LATER;
           const json = { query: WHAT_HOLDS_QUERY, top_k: 20, user_id: user, [field]: value };
           return getIds((await send<RecallResponse>(port, { method: 'POST', path: '/recall', json })).body.results);
+        },
+      },
+      {
+        name: `the text of a context, as for ${field}`,
+        ...{ ...common, byText: true },
+        async read(port, { user }) {
+          const asked_at = field === 'current' ? {} : { asked_at: LATER };
+          const json = { user_id: user, budget: 20_000, ...asked_at };
+          const { text } = (await send<ContextResponse>(port, { method: 'POST', path: '/context', json })).body;
+          return readListing(text).map((memory) => memory.text);
         },
       },
       {
@@ -124,15 +140,6 @@ describe('MCP', () => {
       ...TRANSCRIPT,
       read: async (agent, { user }) =>
         getIds((await agent.call<SessionResponse>('memory_session', { session_id: user })).memories),
-    },
-    {
-      name: 'the prompt',
-      ...{ byText: true, withoutSummaries: true },
-      async read({ client }, { user }) {
-        const arguments_ = { task: WHAT_HOLDS_QUERY, session_id: user };
-        const { messages } = await client.getPrompt({ name: 'memory_context', arguments: arguments_ });
-        return messages.map(({ content }) => (content.type === 'text' ? content.text : ''));
-      },
     },
   ];
   testWhatHolds(readers, async (port) => {

@@ -11,6 +11,8 @@ export interface Taken {
   memory: RecalledMemory;
   why: Reason;
   score?: number | undefined;
+  /** The part of a long text that is shown. */
+  highlight?: string;
 }
 
 interface Item extends Taken {
@@ -87,9 +89,11 @@ export class ContextSelection {
     const toEntry = (text: string) => formatContextEntry(memory, text, why === 'standing', zone);
     const whole = toEntry(memory.content);
     const isLong = estimateTokens(whole) > budget * MAX_TEXT_SHARE;
-    const entry = isLong ? toEntry(getExcerpt(memory.content)) : whole;
+    const highlight = isLong ? getExcerpt(memory.content) : memory.content;
+    const entry = isLong ? toEntry(highlight) : whole;
+    const isCut = highlight.length < memory.content.length;
     // One token for the line terminator.
-    return { ...taken, entry, tokens: estimateTokens(entry) + 1 };
+    return { ...taken, ...(isCut && { highlight }), entry, tokens: estimateTokens(entry) + 1 };
   }
 }
 

@@ -12,7 +12,7 @@ import {
   LIMITS,
 } from '@memoryd/contract';
 import {
-  isQuestionOf,
+  asksFor,
   type MemoryFilter,
   mayNeedQuestion,
   meetsCondition,
@@ -225,8 +225,7 @@ async function findQuestion(core: Core, { namespace, filter }: Ask, reply: Recal
   const page = { limit: 1, maxBytes: core.maxAnswerBytes, after: { createdAt, ordinal } };
   const inSession = { sessionId, userIds: [userId], agentIds: [agentId] };
   const [before] = await core.storage.newest(namespace, inSession, page, core.clock.now());
-  if (!before || !isQuestionOf(reply, before) || before.supersededBy !== null || before.validTo !== null)
-    return undefined;
+  if (!before || !asksFor(reply, before) || before.supersededBy !== null || before.validTo !== null) return undefined;
   return filter.condition === undefined || meetsCondition(before, filter.condition) ? before : undefined;
 }
 
@@ -246,12 +245,13 @@ async function findRecent(core: Core, ask: Ask): Promise<RecalledMemory[]> {
   return Array.from({ length: longest }, (_, turn) => sessions.flatMap((session) => session[turn] ?? [])).flat();
 }
 
-function toContextMemory({ memory, why, score }: Taken): ContextMemory {
+function toContextMemory({ memory, why, score, highlight }: Taken): ContextMemory {
   return {
     id: memory.id,
     content: memory.content,
     why,
     ...(score !== undefined && { score }),
+    ...(highlight !== undefined && { highlight }),
     tags: memory.tags,
     session_id: memory.sessionId,
     ...toOwner(memory),

@@ -21,8 +21,8 @@ export function mayNeedQuestion({ content, tags }: Turn): boolean {
   return isShort && readTraits(content, tags).speaker !== NO_SPEAKER;
 }
 
-/** Returns true if the turn directly before a reply is the question of another speaker. */
-export function isQuestionOf(reply: Turn, before: Turn): boolean {
+/** Returns true if a turn is a question of another speaker than that of the reply. */
+export function asksFor(reply: Turn, before: Turn): boolean {
   const { speaker, marks } = readTraits(before.content, before.tags);
   return (
     (marks & MARKS.question) !== 0 &&
