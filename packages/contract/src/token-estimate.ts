@@ -28,7 +28,7 @@ const PIECE = new RegExp(
     String.raw`(?<joined> (?=[^\s\d]))`,
     String.raw`(?<blank>\s+)`,
     '(?<row>(?<sign>[!-/:-@[-`{-~])\\k<sign>{3,})',
-    '(?<mark>[!-/:-@[-`{-~–—‘’“”…•、。「」！，？：（）])',
+    '(?<mark>[!-/:-@[-`{-~·–—‘’“”…•、。「」！，？：（）])',
     String.raw`(?<other>[\s\S])`,
   ].join('|'),
   'gu',

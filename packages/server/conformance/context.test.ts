@@ -2,7 +2,15 @@ import type { ApiKeyWithSecret, ContextRequest, ContextResponse, NewKey, StoreRe
 import fc from 'fast-check';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { createModel, createResult, getTexts, text } from '../../ai-sdk/conformance/mock-model.ts';
+import { SDKS } from '../../ai-sdk/conformance/sdks.ts';
+import { memoryMiddleware } from '../../ai-sdk/src/index.ts';
+import { MemoryClient } from '../../client/src/index.ts';
+import { flushStores, session } from '../../client/src/session.ts';
 import { readListing } from '../../contract/src/tools/listing.fixture.ts';
+import { MemoryRetriever } from '../../langchain/src/index.ts';
+import { httpAgent } from './agent.ts';
+import { getJsonInProcess, runInProcess } from './command-in-process.ts';
 import { expectError } from './refusal.ts';
 import { useServer, WORDS_ONLY } from './under-test.ts';
 
@@ -382,6 +390,82 @@ describe('scopes', () => {
       expect((await getContext({ ...ask, user_id })).memories).toHaveLength(1);
       expect((await getContext({ ...ask, user_id })).memories).toHaveLength(0);
     }
+  });
+});
+
+describe('every door', () => {
+  const PATIENT = { timeoutMs: 60_000 };
+  const QUERY = 'Which tower does the falcon keep?';
+  const getUrl = () => `http://127.0.0.1:${memoryd.server.port}`;
+  let client: MemoryClient;
+  beforeAll(() => {
+    client = new MemoryClient({ url: getUrl() });
+  });
+
+  /** Returns everything that a model or a person reads of a user's memories in one project. */
+  const doors: Record<string, (user_id: string, filter: { tag: string }) => Promise<unknown>> = {
+    'POST /context': (user_id, filter) => getContext({ user_id, filter, query: QUERY }),
+    'GET /context': (user_id, filter) =>
+      memoryd.get(`/context?${new URLSearchParams({ user_id, query: QUERY, filter: JSON.stringify(filter) })}`),
+    'the client': (user_id, filter) => client.scope({ userId: user_id }).context({ query: QUERY, filter }),
+    'the context of a session': (userId, filter) =>
+      session(client, 'asking', { ...PATIENT, userId, context: { filter } }).context(QUERY, { tokens: 1000 }),
+    async 'the AI SDK'(userId, filter) {
+      const sdk = SDKS[1] as (typeof SDKS)[number];
+      const model = createModel(sdk, createResult([text('I see.')]));
+      const options = { ...PATIENT, userId, sessionId: `${userId} talks`, context: { filter } };
+      const wrapped = sdk.ai.wrapLanguageModel({ model, middleware: memoryMiddleware(client, options) });
+      await sdk.ai.generateText({ model: wrapped, prompt: QUERY });
+      await flushStores(client, PATIENT);
+      return getTexts(model.doGenerateCalls[0]?.prompt);
+    },
+    LangChain: (userId, filter) =>
+      new MemoryRetriever({ ...PATIENT, memory: client, userId, context: { filter } }).invoke(QUERY),
+    'the command line': (user, filter) =>
+      getJsonInProcess(['context', QUERY, '--user', user, '--filter', JSON.stringify(filter), '--url', getUrl()]),
+  };
+
+  it('no door gives a word of another user or of another project', async () => {
+    const [ada, ben] = [createUser(), createUser()];
+    const keep = (user_id: string, word: string, project: string): StoreRequest[] => [
+      { user_id, content: `the falcon keeps the ${word} tower`, tags: [`project:${project}`] },
+      { user_id, content: `never sell the falcon, says ${word}`, tags: [`project:${project}`], importance: 1 },
+    ];
+    await memoryd.storeInOrder([
+      ...keep(ada, 'northword', 'a'),
+      ...keep(ada, 'southword', 'b'),
+      ...keep(ben, 'benword', 'a'),
+    ]);
+    for (const [name, read] of Object.entries(doors)) {
+      const told = JSON.stringify(await read(ada, { tag: 'project:a' }));
+      expect(told, name).toContain('northword');
+      expect(told, name).not.toMatch(/southword|benword/);
+    }
+    const agent = await httpAgent(memoryd.server.port, {}, `?user_id=${encodeURIComponent(ada)}`);
+    const prompt = { name: 'memory_context', arguments: { task: QUERY } };
+    const told = JSON.stringify(await agent.client.getPrompt(prompt));
+    await agent.end();
+    expect(told).toContain('northword');
+    expect(told).not.toContain('benword');
+  });
+
+  it('memoryd context prints the text, and nothing if there is nothing to tell', async () => {
+    const user_id = createUser();
+    await memoryd.store({ user_id, content: 'the sundial\u001b[2J is in the rose garden' });
+    const at = ['--user', user_id, '--url', getUrl()];
+    const words = ['the', 'sundial', 'in', 'the', 'rose', 'garden'];
+    const { stdout, code } = await runInProcess(['context', ...words, ...at, '--utc']);
+    expect([code, stdout]).toEqual([
+      0,
+      expect.stringMatching(/^From memory\. .* UTC\.\n<memories>\n- .*\n.*\n<\/memories>\n$/),
+    ]);
+    expect(stdout).toContain('\n  the sundial[2J is in the rose garden\n');
+    expect((await runInProcess(['context', 'xylophonist', ...at])).stdout).toBe('');
+    const refused = await runInProcess(['context', '--budget', '7', ...at]);
+    expect(refused).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--budget must be a whole number from 50'),
+    });
   });
 });
 

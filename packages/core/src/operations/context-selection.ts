@@ -4,7 +4,7 @@ import { formatContext, formatContextEntry } from './context-text.ts';
 
 /** Why a memory is in a context; in the order of the text. */
 const REASONS = ['standing', 'relevant', 'recent'] as const;
-export type Reason = (typeof REASONS)[number];
+type Reason = (typeof REASONS)[number];
 
 /** A memory in a context. `score` is absent for a memory that no recall has found. */
 export interface Taken {
