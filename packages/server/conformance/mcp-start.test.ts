@@ -110,7 +110,9 @@ describe('memoryd mcp responds once to each request', () => {
     const list = toLine({ id: 1, method: 'tools/list', params: { _meta: META } });
     process.write(discover + list);
     await waitForResponse(process, 1);
-    process.write(toLine({ id: 2, method: 'tools/call', params: { name: 'memory_stats', arguments: {}, _meta: META } }));
+    process.write(
+      toLine({ id: 2, method: 'tools/call', params: { name: 'memory_stats', arguments: {}, _meta: META } }),
+    );
     expect((await waitForResponse(process, 2)).result).toMatchObject({
       ...{ resultType: 'complete', structuredContent: { working_count: 0 } },
     });
@@ -248,7 +250,10 @@ describe('memoryd mcp loads', () => {
     const { env, getModules } = recordModules();
     const process = start(['--url', `http://127.0.0.1:${server.server.port}`], env);
     process.write(
-      INITIALIZE + INITIALIZED + toCall(1, 'memory_store', { content: 'tea' }) + toLine({ id: 2, method: 'resources/list' }),
+      INITIALIZE +
+        INITIALIZED +
+        toCall(1, 'memory_store', { content: 'tea' }) +
+        toLine({ id: 2, method: 'resources/list' }),
     );
     await Promise.all([waitForResponse(process, 1), waitForResponse(process, 2)]);
     expect((await endInput(process)).code).toBe(0);

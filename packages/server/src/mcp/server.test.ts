@@ -9,7 +9,6 @@ import {
   type SessionResponse,
   type StatsResponse,
 } from '@memoryd/contract';
-import { MODEL_TOOLS, TOOLS } from '@memoryd/contract/tools';
 import { type Engine, openEngine } from '@memoryd/engine';
 import {
   Client,
