@@ -32,7 +32,7 @@ const SINGULARS: Readonly<Record<string, string>> = { tags: 'tag' };
 
 /** Descriptions of `--no-` flags, by field, because the contract describes the field when it is true. */
 const NEGATIONS: Readonly<Record<string, string>> = {
-  once: 'With a session, give again what it was given, and do not remember what is given now.',
+  once: 'Do not remember what is given, and give again what the session was given.',
   superseded: 'Leave out superseded memories.',
   track:
     'Do not count this as a use of the returned memories: access counts, the query log, events and recall metrics ignore it.',
