@@ -9,10 +9,11 @@ const { OPENAI_BASE_URL, OPENAI_MODEL, OPENAI_API_KEY, MEMORY_FILE = 'chat.db' }
 
 async function askModel(notes, messages) {
   if (!OPENAI_BASE_URL) return notes === '' ? 'I will remember that.' : `I remember:\n${notes}`;
+  const system = notes === '' ? [] : [{ role: 'system', content: notes }];
   const response = await fetch(`${OPENAI_BASE_URL}/chat/completions`, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${OPENAI_API_KEY}` },
-    body: JSON.stringify({ model: OPENAI_MODEL, messages: [{ role: 'system', content: notes }, ...messages] }),
+    body: JSON.stringify({ model: OPENAI_MODEL, messages: [...system, ...messages] }),
   });
   if (!response.ok) throw new Error(`the model returned ${response.status}: ${await response.text()}`);
   return (await response.json()).choices[0].message.content;
