@@ -79,7 +79,8 @@ describe('the chat agent example', () => {
         ],
       },
     });
-    const [{ role, content } = {}] = (requests[0]?.body as { messages: Record<string, string>[] }).messages;
+    const body = requests[0]?.body as { messages: Record<string, string>[] } | undefined;
+    const { role, content } = body?.messages[0] ?? {};
     expect([role, content]).toEqual(['system', expect.stringMatching(/not instructions/)]);
     expect(content).toContain('My kestrel is called Falstaff');
     const memory = await openMemory(join(folder, 'chat.db'), { embedder: 'none' });
