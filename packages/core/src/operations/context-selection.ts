@@ -30,6 +30,9 @@ export interface SelectionOptions {
   getExcerpt(content: string): string;
 }
 
+/** Tokens of the shortest memory in a text. */
+export const MIN_MEMORY_TOKENS = 12;
+
 /** Share of the budget above which a text is long, so that only an excerpt of it is shown. */
 const MAX_TEXT_SHARE = 1 / 3;
 
@@ -57,9 +60,12 @@ export class ContextSelection {
   take(taken: readonly Taken[], maxTokens = this.#options.budget): boolean {
     const last = taken.at(-1);
     if (!last || this.#ids.has(last.memory.id) || this.#known.has(last.memory)) return false;
-    const items = taken.filter(({ memory }) => !this.#ids.has(memory.id)).map((each) => this.#toItem(each));
+    // Most memories come when the text is full, and an estimate takes a tenth of a millisecond.
+    const isFull = this.#tokens + MIN_MEMORY_TOKENS > maxTokens;
+    const fresh = isFull ? [] : taken.filter(({ memory }) => !this.#ids.has(memory.id));
+    const items = fresh.map((each) => this.#toItem(each));
     const tokens = this.#tokens + items.reduce((sum, item) => sum + item.tokens, 0);
-    if (tokens > maxTokens) {
+    if (isFull || tokens > maxTokens) {
       this.#omitted.add(last.memory.id);
       return false;
     }
@@ -88,11 +94,12 @@ export class ContextSelection {
     const { budget, zone, getExcerpt } = this.#options;
     const toEntry = (text: string) => formatContextEntry(memory, text, why === 'standing', zone);
     const whole = toEntry(memory.content);
-    const isLong = estimateTokens(whole) > budget * MAX_TEXT_SHARE;
-    const highlight = isLong ? getExcerpt(memory.content) : memory.content;
-    const entry = isLong ? toEntry(highlight) : whole;
-    const isCut = highlight.length < memory.content.length;
     // One token for the line terminator.
+    const tokens = estimateTokens(whole) + 1;
+    if (tokens <= budget * MAX_TEXT_SHARE) return { ...taken, entry: whole, tokens };
+    const highlight = getExcerpt(memory.content);
+    const entry = toEntry(highlight);
+    const isCut = highlight.length < memory.content.length;
     return { ...taken, ...(isCut && { highlight }), entry, tokens: estimateTokens(entry) + 1 };
   }
 }

@@ -25,7 +25,7 @@ import { findResults, Stages } from '../find.ts';
 import { type AskingSession, type Given, NOTHING } from '../given-memories.ts';
 import { toCondition, toExternalId, toOutdated, toOwner, toOwnerFilter } from '../request-filter.ts';
 import { toTimestamp } from '../time.ts';
-import { ContextSelection, type Taken } from './context-selection.ts';
+import { ContextSelection, MIN_MEMORY_TOKENS, type Taken } from './context-selection.ts';
 import type { Core } from './core.ts';
 import { createHighlighter } from './highlight.ts';
 import { toAsked, track } from './recall.ts';
@@ -37,8 +37,6 @@ const STANDING_SHARE = 1 / 3;
 /** Maximum standing notes and recent memories that are considered, besides those that the session was given. */
 const MAX_STANDING = 100;
 const MAX_RECENT = 200;
-/** Tokens of the shortest memory in a text. */
-const MIN_MEMORY_TOKENS = 16;
 /** Maximum short replies whose question is looked up. */
 const MAX_REPLIES = 20;
 

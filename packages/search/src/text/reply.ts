@@ -1,4 +1,6 @@
-import { MARKS, NO_SPEAKER, readTraits } from './traits.ts';
+import { fold } from './fold.ts';
+import { hasNoStatement } from './statement.ts';
+import { endsWithQuestion, getLabel, getSpeakerName } from './traits.ts';
 
 /** The parts of a memory that tell who says what. */
 interface Turn {
@@ -12,21 +14,19 @@ const MAX_REPLY_CHARS = 120;
 
 /** Returns true if a text states nothing: it only asks, thanks or agrees, or says that the answer is unknown. */
 export function statesNothing({ content, tags }: Turn): boolean {
-  return (readTraits(content, tags).marks & MARKS.noStatement) !== 0;
+  return hasNoStatement(content.slice(getLabel(content).length), getSpeakerName(content, tags));
 }
 
 /** Returns true if a turn may be a reply that is understood only with the question before it: it is short. */
 export function mayNeedQuestion({ content, tags }: Turn): boolean {
   const isShort = content.length <= MAX_REPLY_CHARS && content.trim().split(/\s+/).length <= MAX_REPLY_WORDS;
-  return isShort && readTraits(content, tags).speaker !== NO_SPEAKER;
+  return isShort && getSpeakerName(content, tags) !== '';
 }
 
 /** Returns true if a turn is a question of another speaker than that of the reply. */
 export function asksFor(reply: Turn, before: Turn): boolean {
-  const { speaker, marks } = readTraits(before.content, before.tags);
+  const speaker = fold(getSpeakerName(before.content, before.tags));
   return (
-    (marks & MARKS.question) !== 0 &&
-    speaker !== NO_SPEAKER &&
-    speaker !== readTraits(reply.content, reply.tags).speaker
+    endsWithQuestion(before.content) && speaker !== '' && speaker !== fold(getSpeakerName(reply.content, reply.tags))
   );
 }

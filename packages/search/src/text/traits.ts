@@ -49,8 +49,18 @@ const USER = /^(?:user|human|me)$/i;
 /** Prefix of a tag that names the speaker, such as `role:user`; `@memoryd/client` adds these tags to messages. */
 export const ROLE_TAG = 'role:';
 
+/** Returns the name of the speaker: from a tag, or else the text before a colon at the beginning; empty if there is none. */
+export function getSpeakerName(text: string, tags: readonly string[]): string {
+  return findRole(tags) || getLabel(text);
+}
+
+/** Returns true if a text ends with a question mark, of any script. */
+export function endsWithQuestion(text: string): boolean {
+  return QUESTION_END.test(text.slice(-MAX_EXAMINED_CHARS));
+}
+
 export function readTraits(text: string, tags: readonly string[]): Traits {
-  const name = findRole(tags) || getLabel(text);
+  const name = getSpeakerName(text, tags);
   return {
     speakerName: name,
     speaker: name === '' ? NO_SPEAKER : hashName(name),
@@ -71,7 +81,7 @@ function findRole(tags: readonly string[]): string | undefined {
 }
 
 function getMarks(text: string, speaker: string): number {
-  const question = QUESTION_END.test(text.slice(-MAX_EXAMINED_CHARS)) ? MARKS.question : 0;
+  const question = endsWithQuestion(text) ? MARKS.question : 0;
   const instruction = hasInstruction(text) ? MARKS.instruction : 0;
   const preference = hasPreference(text) ? MARKS.preference : 0;
   const noStatement = hasNoStatement(text.slice(getLabel(text).length), speaker) ? MARKS.noStatement : 0;
