@@ -71,7 +71,7 @@ export const ContextRequest = Type.Object(
       ),
     ),
     track: flag(
-      'Count the memories in the text as used, as a recall does. If false, access counts, the query log, events and recall metrics ignore the request.',
+      'Count the relevant memories in the text as used, as a recall does. If false, access counts, the query log, events and recall metrics ignore the request.',
       { default: true },
     ),
   },
@@ -113,7 +113,7 @@ export const ContextResponse = Type.Object({
   text: Type.String({
     description:
       'The memories between two fence lines, for a prompt: standing notes, then relevant ones, then recent ones, each group ' +
-      'in order of time. Empty if there is nothing to tell.',
+      'in order of time. Empty if no memory is selected.',
   }),
   tokens: Type.Integer({
     minimum: 0,

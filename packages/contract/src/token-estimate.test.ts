@@ -56,6 +56,12 @@ describe('estimateTokens', () => {
     expect(estimateTokens(text)).toBeLessThanOrEqual(1.8 * countTokens(text));
   });
 
+  it('returns at least the count of o200k_base for a very long word that ends with a digit', () => {
+    // An expression with nested repetitions would never end.
+    const text = `${'a'.repeat(100_000)}1`;
+    expect(estimateTokens(text)).toBeGreaterThanOrEqual(12_500);
+  });
+
   it('returns 0 for an empty text', () => {
     expect(estimateTokens('')).toBe(0);
   });

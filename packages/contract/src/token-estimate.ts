@@ -56,7 +56,7 @@ const KINDS = Object.entries(COSTS);
 /**
  * Estimates the tokens of a text in o200k_base without a tokenizer. The estimate errs upwards: for prose of 40 languages,
  * code, numbers, base64, hashes and emoji, it is 1 to 3 times the true number; for English and six similar languages, 1.1 to
- * 1.5 times. It is too low for texts that nobody writes, such as random Han characters.
+ * 1.5 times. It is too low for random characters of other scripts.
  */
 export function estimateTokens(text: string): number {
   let tokens = 0;
@@ -78,7 +78,7 @@ function estimateLine(line: string): number {
 }
 
 /** A word as people write it, or several of them as in `userId`. */
-const PLAIN = /^(?:\p{L}|(?:\p{Lu}?[\p{Ll}\p{M}\p{Lo}\p{Lm}]{2,})+)$/u;
+const PLAIN = /^(?:\p{L}|\p{Lu}?[\p{Ll}\p{M}\p{Lo}\p{Lm}]{2,}(?:\p{Lu}[\p{Ll}\p{M}\p{Lo}\p{Lm}]{2,})*)$/u;
 /** Four consonants in a row, as in random letters and seldom in words. */
 const UNPRONOUNCEABLE = /[bcdfghjklmnpqrstvwxz]{4}/i;
 const MAX_WORD_CHARS = 20;

@@ -38,10 +38,11 @@ interface UserSessions {
 export const NOTHING: Given = { ordinals: new Set() };
 
 /**
- * Remembers which memories each session was given, so that a context gives a memory once. Kept in this process only: a
+ * Tracks which memories each session was given, so that a context gives a memory once. Kept in this process only: a
  * write to the database would cost each request a commit, and the loss costs little. After a restart, and on another
- * process of the same database, a session is given a memory again. If there is no room, the oldest session of the user
- * with the most remembered memories, in the namespace with the most, is forgotten, so that no user displaces another.
+ * process of the same database, a session is given a memory again, and until the next reset it is not given what was
+ * stored in it before an earlier reset. At the limit, the oldest session of the user with the most entries, in the
+ * namespace with the most, is evicted, so that no user displaces another.
  */
 export class GivenMemories {
   /** By namespace and user. */
@@ -83,7 +84,7 @@ export class GivenMemories {
     user.size += given.ordinals.size + 1;
     this.#sessions += 1;
     this.#memories += given.ordinals.size;
-    while (this.#sessions > this.#limits.sessions || this.#memories > this.#limits.memories) this.#forgetOne();
+    while (this.#sessions > this.#limits.sessions || this.#memories > this.#limits.memories) this.#evictOldest();
   }
 
   #delete(user: UserSessions, key: string): void {
@@ -95,7 +96,7 @@ export class GivenMemories {
     this.#memories -= entry.ordinals.size;
   }
 
-  #forgetOne(): void {
+  #evictOldest(): void {
     const [namespace, users] = getLargest(this.#namespaces, (each) => {
       let size = 0;
       for (const user of each.values()) size += user.size;

@@ -1,9 +1,11 @@
 export { firstThatFit, sessionPage } from './bounded.ts';
 export { failureText, isMemoryError, toModelError } from './failure.ts';
 export {
+  formatDay,
   formatEntry,
   formatLabel,
   formatListing,
+  formatPart,
   formatResults,
   formatTime,
   getOutdatedFacts,

@@ -10,6 +10,12 @@ const MAX_SHOWN_CHARS = 4000;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these characters are replaced
 const LINE_BREAK = /\r\n|[\n\v\f\r\u001c-\u001e\u0085\u2028\u2029]/g;
 
+/**
+ * Control characters, directions of text, and invisible characters that spell ASCII: none of them belongs to what a
+ * person reads, and each of them can hide from a person what a model reads. Line feeds and tabs stay.
+ */
+const HIDDEN = /(?![\t\n])[\p{Cc}\p{Bidi_Control}\u{e0000}-\u{e007f}]/gu;
+
 /** How results are shown to a model. */
 export interface View {
   /** The zone of all times. */
@@ -31,12 +37,12 @@ export function formatListing(title: string, entries: readonly string[], { name 
 }
 
 /**
- * Formats a memory of a listing: a line of facts, then the text, indented.
+ * Formats a memory of a listing: a line of facts, then the text, indented and without hidden characters.
  *
  * @param facts without line breaks; names that callers choose must be formatted by `formatLabel`
  */
 export function formatEntry(facts: readonly string[], text: string): string {
-  return `${facts.join(' · ')}\n  ${text.replaceAll(LINE_BREAK, '\n  ')}`;
+  return `${facts.join(' · ')}\n  ${text.replaceAll(LINE_BREAK, '\n  ').replace(HIDDEN, '')}`;
 }
 
 /** Formats a name of a caller's choice, such as a session id or a tag, as a JSON string without the separator of facts. */
@@ -57,9 +63,19 @@ export function formatTime(timestamp: string, zone: TimeZone): string {
   return `${WEEKDAYS[new Date(`${local}Z`).getUTCDay()]} ${local.replace('T', ' ')}`;
 }
 
-/** Replaces line breaks by spaces. */
+/** Formats the day of a time, such as "Thu 2026-05-07". */
+export function formatDay(timestamp: string, zone: TimeZone): string {
+  return formatTime(timestamp, zone).slice(0, -' 14:30'.length);
+}
+
+/** Says that a text is only a part of a content. */
+export function formatPart(text: string, content: string): string {
+  return `only ${text.length} of ${content.length} characters`;
+}
+
+/** Replaces line breaks by spaces, and removes hidden characters. */
 export function toLine(text: string): string {
-  return text.replaceAll(LINE_BREAK, ' ');
+  return text.replaceAll(LINE_BREAK, ' ').replace(HIDDEN, '');
 }
 
 /** Formats recall results for a model. */
@@ -108,7 +124,7 @@ export function formatMemory(
 ): string {
   if (!wholeAt || content.length <= MAX_SHOWN_CHARS) return formatEntry(facts, content);
   const text = truncate(content);
-  const note = `only ${text.length} of ${content.length} characters, whole text in ${wholeAt(id)}`;
+  const note = `${formatPart(text, content)}, whole text in ${wholeAt(id)}`;
   return formatEntry([...facts, note], text);
 }
 

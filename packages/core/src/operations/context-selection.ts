@@ -1,15 +1,14 @@
-import { estimateTokens, type TimeZone } from '@memoryd/contract';
+import { type ContextReason, estimateTokens, type TimeZone } from '@memoryd/contract';
 import type { RecalledMemory } from '@memoryd/search';
 import { formatContext, formatContextEntry } from './context-text.ts';
 
 /** Why a memory is in a context; in the order of the text. */
-const REASONS = ['standing', 'relevant', 'recent'] as const;
-type Reason = (typeof REASONS)[number];
+const REASONS: readonly ContextReason[] = ['standing', 'relevant', 'recent'];
 
 /** A memory in a context. `score` is absent for a memory that no recall has found. */
 export interface Taken {
   memory: RecalledMemory;
-  why: Reason;
+  why: ContextReason;
   score?: number | undefined;
   /** The part of a long text that is shown. */
   highlight?: string;
@@ -23,6 +22,8 @@ interface Item extends Taken {
 export interface SelectionOptions {
   /** Maximum tokens of the text. */
   budget: number;
+  /** Maximum bytes of the contents of all memories together, for the response. */
+  maxBytes: number;
   zone: TimeZone;
   /** Texts that the prompt already contains. */
   knownTexts: readonly string[];
@@ -36,6 +37,17 @@ export const MIN_MEMORY_TOKENS = 12;
 /** Share of the budget above which a text is long, so that only an excerpt of it is shown. */
 const MAX_TEXT_SHARE = 1 / 3;
 
+/** UTF-16 units per token above which a text is long without an estimate; prose of all languages has fewer. */
+const MAX_UNITS_PER_TOKEN = 8;
+
+/**
+ * Maximum work of a selection, in characters that are compared: about .1 s on a slow machine, in which the process serves
+ * no other request. Memories after that do not fit.
+ */
+const MAX_WORK = 100_000_000;
+/** The work of a character whose tokens are estimated, and of one that is normalized for a comparison. */
+const WORK = { estimated: 500, normalized: 50 };
+
 /** Takes memories for a context while its text fits into the budget, each text once. */
 export class ContextSelection {
   readonly #options: SelectionOptions;
@@ -43,39 +55,56 @@ export class ContextSelection {
   readonly #ids = new Set<string>();
   readonly #omitted = new Set<string>();
   readonly #known: KnownTexts;
+  readonly #frameTokens: number;
   #tokens: number;
+  #bytes = 0;
+  #work = 0;
 
   constructor(options: SelectionOptions) {
     this.#options = options;
     this.#known = new KnownTexts(options.knownTexts);
     // The lines around the entries.
-    this.#tokens = estimateTokens(formatContext([''], options.zone));
+    this.#frameTokens = estimateTokens(formatContext([''], options.zone));
+    this.#tokens = this.#frameTokens;
   }
 
   /**
-   * Takes memories, if all of them fit and the last says something new. Returns whether it took them.
+   * Takes memories, without those that the reader already has, if all of them fit and the last is new. Returns whether
+   * it took them.
    *
-   * @param maxTokens maximum tokens of the text afterwards
+   * @param maxEntryTokens maximum tokens of all entries afterwards, without the lines around them
    */
-  take(taken: readonly Taken[], maxTokens = this.#options.budget): boolean {
+  take(taken: readonly Taken[], maxEntryTokens = this.#options.budget): boolean {
     const last = taken.at(-1);
-    if (!last || this.#ids.has(last.memory.id) || this.#known.has(last.memory)) return false;
-    // Most memories come when the text is full, and an estimate takes a tenth of a millisecond.
-    const isFull = this.#tokens + MIN_MEMORY_TOKENS > maxTokens;
-    const fresh = isFull ? [] : taken.filter(({ memory }) => !this.#ids.has(memory.id));
+    if (!last || this.#ids.has(last.memory.id)) return false;
+    const { budget, maxBytes } = this.#options;
+    const maxTokens = Math.min(budget, this.#frameTokens + maxEntryTokens);
+    // Most memories come when the text is full.
+    const isFull = this.#tokens + MIN_MEMORY_TOKENS > maxTokens || this.#work > MAX_WORK;
+    if (!isFull && this.#isKnown(last)) return false;
+    const fresh = isFull ? [] : taken.filter((each) => each === last || !this.#isKnown(each));
     const items = fresh.map((each) => this.#toItem(each));
     const tokens = this.#tokens + items.reduce((sum, item) => sum + item.tokens, 0);
-    if (isFull || tokens > maxTokens) {
+    const bytes = this.#bytes + items.reduce((sum, { memory }) => sum + Buffer.byteLength(memory.content), 0);
+    if (isFull || tokens > maxTokens || bytes > maxBytes) {
       this.#omitted.add(last.memory.id);
       return false;
     }
     this.#tokens = tokens;
+    this.#bytes = bytes;
     for (const item of items) {
       this.#items.push(item);
       this.#ids.add(item.memory.id);
-      this.#known.add(item.memory.content);
+      // The rest of a long text is not shown.
+      this.#known.add(item.highlight ?? item.memory.content);
     }
     return true;
+  }
+
+  /** Returns whether the text, or the prompt, already has a memory. */
+  #isKnown({ memory }: Taken): boolean {
+    this.#work += memory.content.length * WORK.normalized + this.#known.chars;
+    return this.#ids.has(memory.id) || this.#known.has(memory);
   }
 
   /** Returns the text of the context, the memories in its order, and the number of memories that did not fit. */
@@ -93,14 +122,22 @@ export class ContextSelection {
     const { memory, why } = taken;
     const { budget, zone, getExcerpt } = this.#options;
     const toEntry = (text: string) => formatContextEntry(memory, text, why === 'standing', zone);
-    const whole = toEntry(memory.content);
-    // One token for the line terminator.
-    const tokens = estimateTokens(whole) + 1;
-    if (tokens <= budget * MAX_TEXT_SHARE) return { ...taken, entry: whole, tokens };
+    const maxTextTokens = budget * MAX_TEXT_SHARE;
+    if (memory.content.length <= maxTextTokens * MAX_UNITS_PER_TOKEN) {
+      const entry = toEntry(memory.content);
+      const tokens = this.#estimate(entry);
+      if (tokens <= maxTextTokens) return { ...taken, entry, tokens };
+    }
     const highlight = getExcerpt(memory.content);
     const entry = toEntry(highlight);
     const isCut = highlight.length < memory.content.length;
-    return { ...taken, ...(isCut && { highlight }), entry, tokens: estimateTokens(entry) + 1 };
+    return { ...taken, ...(isCut && { highlight }), entry, tokens: this.#estimate(entry) };
+  }
+
+  /** Returns the tokens of an entry and of its line terminator. */
+  #estimate(entry: string): number {
+    this.#work += entry.length * WORK.estimated;
+    return estimateTokens(entry) + 1;
   }
 }
 
@@ -115,10 +152,14 @@ function compareItems(one: Item, other: Item): number {
 /** Maximum UTF-16 units of known texts that are compared, the last texts first, and of one text. */
 const MAX_KNOWN_CHARS = 200_000;
 const MAX_COMPARED_CHARS = 20_000;
+/** Maximum quotes of a semantic memory that are compared. A memory with more is new. */
+const MAX_QUOTES = 100;
 
 /** Texts that a reader already has. Case, punctuation, blanks and variants of characters do not matter. */
 class KnownTexts {
   readonly #texts: string[] = [];
+  /** Characters of all texts. */
+  chars = 0;
 
   constructor(texts: readonly string[]) {
     let chars = 0;
@@ -130,7 +171,9 @@ class KnownTexts {
   }
 
   add(text: string): void {
-    this.#texts.push(toWords(text));
+    const words = toWords(text);
+    this.#texts.push(words);
+    this.chars += words.length;
   }
 
   /**
@@ -138,7 +181,9 @@ class KnownTexts {
    * be part of another text.
    */
   has({ content, tier }: RecalledMemory): boolean {
-    const parts = (tier === 'semantic' ? content.split('\n') : [content]).map(toWords).filter((words) => words !== ' ');
+    const texts = tier === 'semantic' ? content.split('\n', MAX_QUOTES + 1) : [content];
+    if (texts.length > MAX_QUOTES) return false;
+    const parts = texts.map(toWords).filter((words) => words !== ' ');
     // A text of signs alone, such as an emoji, has no words.
     if (parts.length === 0) return false;
     return parts.every((part) => this.#texts.some((known) => known.includes(part)));

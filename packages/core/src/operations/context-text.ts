@@ -1,5 +1,13 @@
 import { DEFAULTS, type TimeZone } from '@memoryd/contract';
-import { formatEntry, formatLabel, formatListing, getOutdatedFacts, toLine } from '@memoryd/contract/tools';
+import {
+  formatDay,
+  formatEntry,
+  formatLabel,
+  formatListing,
+  formatPart,
+  getOutdatedFacts,
+  toLine,
+} from '@memoryd/contract/tools';
 import type { RecalledMemory } from '@memoryd/search';
 import { toOutdated } from '../request-filter.ts';
 import { toTimestamp } from '../time.ts';
@@ -10,12 +18,6 @@ const ROLE_TAG = 'role:';
 
 /** Maximum characters of the name of a session or a project. Ids of many digits tell a model nothing and cost tokens. */
 const MAX_NAME_CHARS = 24;
-
-/**
- * Control characters, directions of text, and invisible characters that spell ASCII: none of them belongs to what a
- * person reads, and each of them can hide from a person what a model reads. Line feeds and tabs stay.
- */
-const HIDDEN = /(?![\t\n])[\p{Cc}\p{Bidi_Control}\u{e0000}-\u{e007f}]/gu;
 
 /** Formats the entries of a context between fence lines. Returns an empty text without entries. */
 export function formatContext(entries: readonly string[], zone: TimeZone): string {
@@ -31,15 +33,14 @@ export function formatContext(entries: readonly string[], zone: TimeZone): strin
 export function formatContextEntry(memory: RecalledMemory, text: string, isStanding: boolean, zone: TimeZone): string {
   const { content, createdAt } = memory;
   const facts = [
-    `- ${formatDay(createdAt, zone)}`,
+    `- ${formatDay(toTimestamp(createdAt), zone)}`,
     ...(isStanding ? ['standing note'] : []),
     ...getPlace(memory),
     ...getRole(memory),
     ...getOutdatedFacts(toOutdated(memory), { zone }),
-    ...(text.length < content.length ? [`only ${text.length} of ${content.length} characters`] : []),
+    ...(text.length < content.length ? [formatPart(text, content)] : []),
   ];
-  // The entry has no line break other than a line feed.
-  return formatEntry(facts, text).replace(HIDDEN, '');
+  return formatEntry(facts, text);
 }
 
 function getPlace({ tags, sessionId }: RecalledMemory): string[] {
@@ -58,16 +59,8 @@ function findTag(tags: readonly string[], prefix: string): string | undefined {
 }
 
 function formatName(name: string): string {
-  const chars = [...toLine(name).replace(HIDDEN, '')];
+  const chars = [...toLine(name)];
   return formatLabel(
     chars.length > MAX_NAME_CHARS ? `${chars.slice(0, MAX_NAME_CHARS - 1).join('')}…` : chars.join(''),
   );
-}
-
-const WEEKDAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'];
-
-/** Formats the day of a time in a zone, such as "Thu 2026-05-07". */
-function formatDay(time: number, zone: TimeZone): string {
-  const date = zone.toLocal(toTimestamp(time)).slice(0, 10);
-  return `${WEEKDAYS[new Date(`${date}T00:00:00Z`).getUTCDay()]} ${date}`;
 }

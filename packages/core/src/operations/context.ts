@@ -32,9 +32,12 @@ import { toAsked, track } from './recall.ts';
 
 const check = createCheck(ContextRequest, 'request');
 
-/** Share of the budget that standing notes may use, with the lines around the memories. */
+/** Share of the budget that standing notes may use. */
 const STANDING_SHARE = 1 / 3;
-/** Maximum standing notes and recent memories that are considered, besides those that the session was given. */
+/**
+ * Maximum standing notes and recent memories that are considered, besides those that the session was given; at most
+ * `LIMITS.topK` with these.
+ */
 const MAX_STANDING = 100;
 const MAX_RECENT = 200;
 /** Maximum short replies whose question is looked up. */
@@ -65,9 +68,11 @@ export async function context(
   assertSession(request);
   const asked = toAsked(core, request);
   const session = toAskingSession(namespace, request);
+  const scope = { ...toOwnerFilter(request), ...toCondition(request) };
+  // A refused request resets nothing.
   if (session && request.reset) core.given.reset(session, core.clock.now());
   const once = request.once === false ? undefined : session;
-  const ask = toAsk(core, request, { namespace, asked, session, once });
+  const ask = toAsk(core, request, { namespace, asked, scope, session, once });
   const [standing, relevant, recent] = await Promise.all([
     findStanding(core, ask),
     findRelevant(core, ask),
@@ -75,12 +80,13 @@ export async function context(
   ]);
   const selection = new ContextSelection({
     budget: ask.budget,
+    maxBytes: core.maxAnswerBytes,
     zone: createTimeZone(asked.zone),
     knownTexts: request.exclude_texts ?? [],
     getExcerpt: createHighlighter(ask.query ?? '', core.thesaurus),
   });
   // Nothing is awaited until `add`, so that concurrent requests of a session are not given the same memory.
-  const { ordinals: given } = once ? core.given.get(once, core.clock.now()) : NOTHING;
+  const { ordinals: given, resetAt } = once ? core.given.get(once, core.clock.now()) : NOTHING;
   takeAll(
     selection,
     ask.budget,
@@ -89,7 +95,8 @@ export async function context(
   );
   const { taken, ...response } = selection.finish();
   const ordinals = taken.map(({ memory }) => memory.ordinal);
-  if (once) core.given.add(once, ordinals, core.clock.now());
+  // An agent that lost its prompt in the meantime may not have read this response.
+  if (once && resetAt === ask.given.resetAt) core.given.add(once, ordinals, core.clock.now());
   if (ask.query !== undefined && request.track !== false) {
     const memories = taken.filter(({ why }) => why === 'relevant').map(({ memory }) => memory);
     track(core, { namespace, keyId, of: ask.filter }, ask.query, { ...relevant, memories });
@@ -134,20 +141,21 @@ function toAsk(
   {
     namespace,
     asked,
+    scope: { condition, ...owners },
     session,
     once,
-  }: Pick<Ask, 'namespace' | 'asked'> & Record<'session' | 'once', AskingSession | undefined>,
+  }: Pick<Ask, 'namespace' | 'asked'> & { scope: MemoryFilter } & Record<'session' | 'once', AskingSession | undefined>,
 ): Ask {
   const now = core.clock.now();
   const { budget = DEFAULTS.contextTokens, exclude_texts = [] } = request;
   const query = toQuery(core, request.query);
   const ofSession = session && { not: isOfSession(session, core.given.get(session, now)) };
-  const conditions = [toCondition(request).condition ?? [], ofSession ?? []].flat();
+  const conditions = [condition ?? [], ofSession ?? []].flat();
   const given = once ? core.given.get(once, now) : NOTHING;
   return {
     ...{ namespace, asked, budget, given },
     ...(query !== '' && { query }),
-    filter: { ...toOwnerFilter(request), ...(conditions.length > 0 && { condition: { all: conditions } }) },
+    filter: { ...owners, ...(conditions.length > 0 && { condition: { all: conditions } }) },
     spare: given.ordinals.size + exclude_texts.length,
   };
 }

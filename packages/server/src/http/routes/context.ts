@@ -51,7 +51,8 @@ export const context: Route = (app, { getApi }) => {
     body: ContextBody,
     response: createResponseSchemas(ContextResponse),
   };
-  app.post('/context', { schema: withBody, config: { ...config, isRead: true } }, (request) =>
+  // Not `isRead`: a response that was refused would count as given.
+  app.post('/context', { schema: withBody, config }, (request) =>
     getApi(request).context(withoutNullFields(withNulls, request.body) as ContextRequest),
   );
 };
