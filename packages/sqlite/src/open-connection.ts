@@ -35,11 +35,12 @@ export function openForWriting(path: string): Connection {
 // SQLite finds the log of a file by the name of the file. Writers that use different names of one file have different
 // logs, so they would overwrite each other's commits.
 function assertOneName(path: string): void {
-  const { nlink } = statSync(path, { throwIfNoEntry: false }) ?? { nlink: 1 };
-  if (nlink === 1) return;
+  const stats = statSync(path, { throwIfNoEntry: false });
+  // A folder has a link for each folder in it. SQLite reports that it is no file.
+  if (!stats?.isFile() || stats.nlink === 1) return;
   throw new MemoryError(
     'UNAVAILABLE',
-    `the database file ${path} has ${nlink} names (hard links), and writers with different names would overwrite each ` +
+    `the database file ${path} has ${stats.nlink} names (hard links), and writers with different names would overwrite each ` +
       'other; delete the other names, or open a copy of the file',
   );
 }

@@ -1,4 +1,4 @@
-import type { MemoryClient } from '@memoryd/client';
+import type { MemoryClient, MemoryClientOptions } from '@memoryd/client';
 import { assertNamespace, type MemoryApi, type MemoryScope, withScope } from '@memoryd/contract';
 import type { Engine } from '@memoryd/engine';
 import { cannotOpen } from '@memoryd/engine/defaults';
@@ -126,9 +126,18 @@ async function useService<T>(
 }
 
 /** Returns a client of the service that settings name. */
-export async function serviceAt({ url, apiKey }: Pick<Settings, 'url' | 'apiKey'>): Promise<MemoryClient> {
+export async function serviceAt(
+  { url, apiKey }: Pick<Settings, 'url' | 'apiKey'>,
+  options: Pick<MemoryClientOptions, 'attemptTimeoutMs'> = {},
+): Promise<MemoryClient> {
   const { MemoryClient } = await import('@memoryd/client');
-  return new MemoryClient({ url, retries: RETRIES, onWarning: warn, ...(apiKey !== undefined && { apiKey }) });
+  return new MemoryClient({
+    url,
+    retries: RETRIES,
+    ...options,
+    onWarning: warn,
+    ...(apiKey !== undefined && { apiKey }),
+  });
 }
 
 async function openDatabase<T>(
