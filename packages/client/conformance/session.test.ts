@@ -8,6 +8,7 @@ import { useServer, WORDS_ONLY } from '../../server/conformance/under-test.ts';
 import { MemoryClient } from '../src/index.ts';
 import {
   flushStores,
+  getContext,
   type Message,
   type Session,
   type SessionContext,
@@ -107,13 +108,13 @@ function sessionTests(getMemory: () => Parameters<typeof session>[0]): void {
 
   it('recalls an early turn of the same conversation that is not among the recent turns', async () => {
     const talk = newSession({ recentTurns: 2 });
-    await store(talk, [said('user', 'The osprey nests in the mill of old')]);
+    await store(talk, [said('user', 'The osprey nests in the old mill')]);
     await store(
       talk,
       Array.from({ length: 20 }, (_, n) => said('assistant', `Some words about nothing, ${n}`)),
     );
     const context = await talk.context('the osprey nests in the old mill?', { tokens: 120 });
-    expect(kinds(context)[0]).toBe('memory: The osprey nests in the mill of old');
+    expect(kinds(context)[0]).toBe('memory: The osprey nests in the old mill');
     expect(kinds(context).at(-1)).toBe('turn: Some words about nothing, 19');
   });
 
@@ -183,6 +184,54 @@ function sessionTests(getMemory: () => Parameters<typeof session>[0]): void {
     if (tokens >= 40) expect(context.turns.length).toBeGreaterThan(0);
   });
 
+  it('stays within a smaller budget of a later call with the same query, and keeps the recent turns', async () => {
+    const note = (n: number) => `The capercaillie displays at dawn in glade ${n}. ${'It hops and clicks. '.repeat(9)}`;
+    await getMemory().storeBatch(Array.from({ length: 20 }, (_, n) => ({ content: note(n), tags: ['glade'] })));
+    const query = 'Where does the capercaillie display at dawn?';
+    const talk = newSession({ recentTurns: 3, context: { filter: { tag: 'glade' } } });
+    await store(talk, [said('user', query)]);
+    const large = await talk.context(query, { tokens: 4000 });
+    expect(large.tokens).toBeGreaterThan(1000);
+    const steps = ['I look into the first glade', 'And into the second'];
+    await store(
+      talk,
+      steps.map((text) => said('assistant', text)),
+    );
+    const small = await talk.context(query, { tokens: 400 });
+    expect(small.tokens).toBeLessThanOrEqual(400);
+    expect(small.memories.length).toBeGreaterThan(0);
+    expect(small.turns.map(({ content }) => content)).toEqual([query, ...steps]);
+  });
+
+  it('returns memories that fit, for a tokenizer that counts more tokens than the service', async () => {
+    const note = (n: number) => `The nuthatch plasters its door with mud, ${n}`;
+    await getMemory().storeBatch(Array.from({ length: 9 }, (_, n) => ({ content: note(n), tags: ['door'] })));
+    const options = { countTokens: (text: string) => text.length, context: { filter: { tag: 'door' } } };
+    const context = await newSession(options).context('What does the nuthatch plaster with mud?', { tokens: 600 });
+    expect(context.tokens).toBe(context.text.length);
+    expect(context.tokens).toBeLessThanOrEqual(600);
+    expect(context.memories.length).toBeGreaterThan(0);
+  });
+
+  it('returns a memory that the message repeats, and the message only as a turn', async () => {
+    const content = 'Never sell the theodolite';
+    await getMemory().store({ content, importance: 1, user_id: 'edna' });
+    const talk = newSession({ userId: 'edna' });
+    const query = 'Never sell the theodolite? Why?';
+    await store(talk, [said('user', 'Good morning'), said('user', query)]);
+    const context = await talk.context(query, { tokens: 1000 });
+    expect(kinds(context)).toEqual([`memory: ${content}`, 'turn: Good morning', `turn: ${query}`]);
+    await getMemory().forgetMany({ user_id: 'edna' });
+  });
+
+  it('accepts U+0000 and lone surrogates in a query and in a known text', async () => {
+    await getMemory().store({ content: 'The phalarope spins in the water' });
+    const knownTexts = ['a\0b', 'c\ud800d'];
+    const query = 'The phalarope\0 spins\udc00 in the water?';
+    const { memories } = await getContext(getMemory(), query, { budget: 500, knownTexts });
+    expect(memories.map(({ content }) => content)).toContain('The phalarope spins in the water');
+  });
+
   it('returns the newest turns of a long and growing conversation', async () => {
     const talk = newSession(ALONE);
     const texts = Array.from({ length: 1300 }, (_, n) => `turn ${n}`);
@@ -208,7 +257,7 @@ function sessionTests(getMemory: () => Parameters<typeof session>[0]): void {
   it('truncates a query that exceeds the maximum length', async () => {
     const memory = getMemory();
     await memory.store({ content: 'The pratincole eats on the wing' });
-    const context = await newSession().context('The pratincole eats on the wing! '.repeat(400), { tokens: 1000 });
+    const context = await newSession().context('The pratincole eats on the wing! '.repeat(40_000), { tokens: 1000 });
     expect(kinds(context)).toEqual(['memory: The pratincole eats on the wing']);
   });
 
@@ -299,6 +348,33 @@ describe('the session module with in-process memory', () => {
     rmSync(folder, { recursive: true, force: true });
   });
   sessionTests(() => memory);
+});
+
+describe('the context of a server with a small maximum size of requests', () => {
+  const memoryd = useServer({ env: { ...WORDS_ONLY, SERVICE_MAX_BODY_BYTES: '1024' } });
+  it('may repeat known texts that are too large for the request', async () => {
+    const client = new MemoryClient({ url: `http://127.0.0.1:${memoryd.server.port}` });
+    const content = 'The dipper walks under water';
+    await client.store({ content });
+    const getTexts = async (knownTexts: string[]) => {
+      const { memories } = await getContext(client, 'Does the dipper walk under water?', { budget: 500, knownTexts });
+      return memories.map((memory) => memory.content);
+    };
+    expect(await getTexts([content])).toEqual([]);
+    expect(await getTexts([content, 'x'.repeat(2000)])).toEqual([content]);
+  });
+
+  it('leaves the newest turns of a session in place', async () => {
+    const client = new MemoryClient({ url: `http://127.0.0.1:${memoryd.server.port}` });
+    const talk = session(client, 'of dippers', { ...PATIENT, userId: 'ada' });
+    const texts = ['The dipper dives', 'x '.repeat(400), 'y '.repeat(400), 'Where does the dipper dive?'];
+    for (const content of texts) {
+      talk.add([{ role: 'user', content }]);
+      await talk.flush();
+    }
+    const context = await talk.context('Where does the dipper dive?', { tokens: 3000 });
+    expect(kinds(context)).toEqual(texts.map((text) => `turn: ${text}`));
+  });
 });
 
 describe('the session module with a server', () => {

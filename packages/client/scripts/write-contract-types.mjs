@@ -1,7 +1,7 @@
 // Makes the published package independent of @memoryd/contract: writes the contract's types in plain TypeScript to
 // dist/contract.d.ts, generated from its schemas and interfaces; copies its standalone modules; and rewrites imports to
 // these files.
-import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const contract = await import('@memoryd/contract');
@@ -79,9 +79,12 @@ const text = [...types, `export type ErrorCode = ${codes.join(' | ')};\n`, ...sh
 writeFileSync(`${dist}contract.d.ts`, text);
 
 /** Modules of the contract that the client needs at run time. They have no imports. */
-const STANDALONE = ['current-recall', 'scoped', 'time-zone', 'token-estimate'];
-for (const name of STANDALONE)
-  copyFileSync(fileURLToPath(import.meta.resolve(`@memoryd/contract/${name}`)), `${dist}${name}.js`);
+const STANDALONE = ['current-recall', 'limits', 'scoped', 'time-zone', 'token-estimate'];
+for (const name of STANDALONE) {
+  const code = readFileSync(fileURLToPath(import.meta.resolve(`@memoryd/contract/${name}`)), 'utf8');
+  // The source map of a bundled module is not copied.
+  writeFileSync(`${dist}${name}.js`, code.replace(/^\/\/# sourceMappingURL=.*$/m, ''));
+}
 
 for (const name of readdirSync(dist).filter((entry) => /\.(d\.ts|js)$/.test(entry))) {
   const before = readFileSync(dist + name, 'utf8');

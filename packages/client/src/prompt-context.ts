@@ -1,10 +1,7 @@
 import type { ContextRequest, ContextResponse, MemoryApi } from '@memoryd/contract';
+import { LIMITS } from '@memoryd/contract/limits';
 
-/** Range of the budget of a context, in tokens. */
-export const MIN_BUDGET = 50;
-const MAX_BUDGET = 20_000;
-/** Maximum texts that a context leaves out, and maximum UTF-16 units of one and of all of them that the service compares. */
-const MAX_KNOWN_TEXTS = 1000;
+/** Maximum UTF-16 units of one text and of all texts that the service compares. */
 const MAX_TEXT_CHARS = 20_000;
 const MAX_KNOWN_CHARS = 200_000;
 
@@ -19,41 +16,58 @@ export interface PromptContextOptions {
 
 /** A request for the context of a prompt. */
 interface PromptContextRequest extends PromptContextOptions {
-  /** Maximum tokens of the text, at least 50. Above 20,000 means 20,000. */
+  /** Maximum tokens of the text, at least `LIMITS.minContextTokens`. More than `LIMITS.contextTokens` means that maximum. */
   budget: number;
-  /** Texts that the prompt already contains. The last 1,000, of 200,000 characters, are left out of the context. */
+  /**
+   * Texts that the prompt already contains, besides the message that is being answered: a memory that the message
+   * repeats must not be left out. The last 1,000, of 200,000 characters, are left out of the context.
+   */
   knownTexts: readonly string[];
   /** The session that asks, if what was stored in it is left out. */
   asking?: Pick<ContextRequest, 'session_id'>;
 }
 
 /**
- * Returns the context of a prompt that is built anew for each call of a model, so that a memory may be given again.
+ * Returns the context of a prompt that is built anew for each call of a model, so that a memory may be given again. If
+ * the request is larger than the service accepts, requests the context again without `knownTexts`, so that the context
+ * may repeat them.
  *
- * @param query such as the user's last message
+ * @param query such as the user's last message, of which the first 8,192 characters are used
  */
-export function getContext(
+export async function getContext(
   memory: MemoryApi,
   query: string,
   { context, budget, knownTexts, asking }: PromptContextRequest,
 ): Promise<ContextResponse> {
-  return memory.context({
-    ...{ ...context, ...asking, query, once: false },
-    budget: Math.min(Math.floor(budget), MAX_BUDGET),
-    exclude_texts: takeLast(knownTexts),
-  });
+  const request: ContextRequest = {
+    ...{ ...context, ...asking, once: false },
+    query: toAccepted([...query.trim()].slice(0, LIMITS.queryChars).join('')),
+    budget: Math.min(Math.floor(budget), LIMITS.contextTokens),
+  };
+  const exclude_texts = takeLast(knownTexts);
+  if (exclude_texts.length === 0) return memory.context(request);
+  try {
+    return await memory.context({ ...request, exclude_texts });
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== 'PAYLOAD_TOO_LARGE') throw error;
+    return memory.context(request);
+  }
 }
 
 /** Returns the last texts, so that a long conversation does not exceed the maximum size of a request. */
 function takeLast(texts: readonly string[]): string[] {
   const last: string[] = [];
   let chars = 0;
-  for (const text of texts.slice(-MAX_KNOWN_TEXTS).toReversed()) {
-    // Does not end with half of a surrogate pair, which the service rejects.
-    const compared = text.slice(0, MAX_TEXT_CHARS).toWellFormed();
+  for (const text of texts.slice(-LIMITS.excludedTexts).toReversed()) {
+    const compared = toAccepted(text.slice(0, MAX_TEXT_CHARS));
     chars += compared.length;
     if (chars > MAX_KNOWN_CHARS) break;
     last.unshift(compared);
   }
   return last;
+}
+
+/** Replaces the characters that the service rejects, U+0000 and lone surrogates, by U+FFFD. */
+function toAccepted(text: string): string {
+  return text.toWellFormed().replaceAll('\0', '\ufffd');
 }

@@ -1,11 +1,13 @@
 import type {
   ContextMemory,
+  ContextRequest,
   ContextResponse,
   MemoryApi,
   SessionMemory,
   StoreOptions,
   StoreRequest,
 } from '@memoryd/contract';
+import { LIMITS } from '@memoryd/contract/limits';
 import { estimateTokens } from '@memoryd/contract/token-estimate';
 import {
   AgentMemory,
@@ -16,7 +18,7 @@ import {
   withTime,
 } from './agent-memory.ts';
 import { createIdempotencyKey } from './idempotency-key.ts';
-import { getContext, MIN_BUDGET, type PromptContextOptions } from './prompt-context.ts';
+import { getContext, type PromptContextOptions } from './prompt-context.ts';
 import type { UserScope } from './user-scope.ts';
 
 export { estimateTokens } from '@memoryd/contract/token-estimate';
@@ -42,6 +44,9 @@ const ROLE_TAG = 'role:';
 const FIRST_PAGE_TURNS = 1000;
 /** Page size of later reads. */
 const PAGE_TURNS = 200;
+
+/** Maximum requests for memories that fit into the budget. */
+const MAX_ATTEMPTS = 3;
 
 /** A message of a conversation. Accepts all fields of a store request except `session_id`. */
 export interface Message extends Omit<StoreRequest, 'session_id'> {
@@ -108,8 +113,8 @@ export interface Session {
    * the `recentTurns` newest turns, then the memories that `MemoryApi.context` selects, also from earlier turns, then
    * earlier turns. Considers at least the newest 200 turns of the session, and messages that wait to be stored.
    *
-   * Further calls with the same query use the same memories until `add` gets a message with the role `user`, or for five
-   * minutes. If the service is unavailable, the context has only the messages that wait to be stored. Rejects for an
+   * Further calls with the same query use the same memories, if they fit, until `add` gets a message with the role
+   * `user`, or for five minutes. If the service is unavailable, the context has only the messages that wait to be stored. Rejects for an
    * invalid `context` option.
    *
    * @param query such as the user's last message; a blank query gets the newest statements of other sessions
@@ -133,18 +138,30 @@ export function session(api: MemoryApi, id: string, options: SessionOptions): Se
   const { recentTurns = 8, countTokens = estimateTokens, tokensPerTurn = 4 } = options;
   const transcript = new Transcript(id);
   const getCost = ({ content }: Turn) => countTokens(content) + tokensPerTurn;
+  const countText = (text: string) => (text === '' ? 0 : countTokens(text));
   // Identifies the last message of the user.
   let message = createIdempotencyKey();
-  const getMemories = async (query: string, budget: number, known: readonly Turn[]) => {
-    if (budget < MIN_BUDGET) return NOTHING;
+  /** Returns the memories, in a text of at most `budget` tokens, without the recent turns. */
+  const getMemories = async (query: string, budget: number, recent: readonly Turn[]) => {
     const key = JSON.stringify([message, query]);
-    const request = { ...options, budget, knownTexts: known.map(({ content }) => content) };
+    const knownTexts = withoutMessage(recent, query).map(({ content }) => content);
+    const context = { ...options.context, ...withoutTurnsSince(recent[0], id, options.context?.filter) };
     // The newest statements are those of other sessions. To a query, an early turn of this one may be the answer.
     const asking = query.trim() === '' ? { session_id: id } : {};
-    const getNow = () => agent.read('recall', (memory) => getContext(memory, query, { ...request, asking }));
-    const response = await agent.recallOnce(key, getNow);
-    if (!response) agent.endTurn(key);
-    return response ?? NOTHING;
+    const request = { context, knownTexts, asking };
+    let limit = budget;
+    for (let attempt = 0; attempt < MAX_ATTEMPTS && limit >= LIMITS.minContextTokens; attempt++) {
+      const fitting = { ...request, budget: limit };
+      const getNow = () => agent.read('recall', (memory) => getContext(memory, query, fitting));
+      const response = await agent.recallOnce(key, getNow);
+      const used = countText(response?.text ?? '');
+      if (response && used <= budget) return response;
+      agent.endTurn(key);
+      if (!response) return NOTHING;
+      // The text is that of a call with a larger budget, or `countTokens` counts more tokens than the service.
+      limit = Math.min(budget, (response.tokens * budget) / used);
+    }
+    return NOTHING;
   };
   const getTurns = async () => {
     const unstored = agent.getUnstored(id);
@@ -166,9 +183,10 @@ export function session(api: MemoryApi, id: string, options: SessionOptions): Se
       // A service that did not return the turns is not waited for again.
       const budget = isAvailable ? tokens - recent.tokens : 0;
       const { text, memories } = await getMemories(query, budget, recent.turns);
-      const used = text === '' ? 0 : countTokens(text);
-      const given = new Set(memories.map((memory) => memory.id));
-      const newest = takeNewest(all, tokens - used, getCost, (turn) => turn.id !== undefined && given.has(turn.id));
+      const used = countText(text);
+      const given = new Set<string | undefined>(memories.map((memory) => memory.id));
+      for (const turn of recent.turns) given.delete(turn.id);
+      const newest = takeNewest(all, tokens - used, getCost, (turn) => given.has(turn.id));
       return { text, memories, turns: newest.turns, tokens: used + newest.tokens };
     },
     flush: (flushOptions) => agent.flush(id, flushOptions),
@@ -218,6 +236,23 @@ class Transcript {
 }
 
 const NOTHING: Pick<ContextResponse, 'text' | 'memories'> = { text: '', memories: [] };
+
+/** Returns the turns without the last turn whose text is the query: the message that is being answered. */
+function withoutMessage(turns: readonly Turn[], query: string): Turn[] {
+  const index = turns.findLastIndex(({ content }) => content.trim() === query.trim());
+  return turns.filter((_turn, position) => position !== index);
+}
+
+/** Returns a filter that also leaves out the turns of the session since a turn. */
+function withoutTurnsSince(
+  first: Turn | undefined,
+  session_id: string,
+  filter: ContextRequest['filter'],
+): Pick<ContextRequest, 'filter'> {
+  if (!first) return {};
+  const $not = { session_id, created_at: { $gte: first.created_at } };
+  return { filter: filter === undefined ? { $not } : { $and: [filter, { $not }] } };
+}
 
 /** Returns a memory of the session, or a message that waits to be stored and so has no id. */
 function toTurn({ content, tags, created_at, ...rest }: StoreRequest | SessionMemory): Turn {
