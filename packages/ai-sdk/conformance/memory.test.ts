@@ -173,16 +173,27 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
       it('leaves out memories whose text the prompt already contains', async () => {
         const known = 'A bittern booms in the reeds';
         await getMemory().store({ content: known });
-        await getMemory().store({ content: 'Another bittern, silent, yes' });
+        await getMemory().store({ content: 'Another bittern is silent' });
         const model = createModelWithAnswers(createResult([text('Yes')]));
         await ask(withMemory(model), [
           { role: 'user', content: known },
           { role: 'assistant', content: 'Does it?' },
-          { role: 'user', content: 'The bittern, yes' },
+          { role: 'user', content: 'Which bittern is silent?' },
         ]);
         const texts = getTexts(getPrompt(model)).flat();
         expect(texts.filter((each) => each.includes(known))).toEqual([known]);
-        expect(texts.join()).toMatch(/^- .*\n {2}Another bittern, silent, yes$/m);
+        expect(texts.join()).toMatch(/^- .*\n {2}Another bittern is silent$/m);
+      });
+
+      it('adds a memory whose words the user message repeats', async () => {
+        const content = 'Never ring a bluethroat';
+        await getMemory().store({ content, importance: 1, tags: ['rings'] });
+        const model = createModelWithAnswers(createResult([text('Because it is rare')]));
+        const question = `${content}, you said. Why?`;
+        await ask(withMemory(model, { context: { filter: { tag: 'rings' } } }), [{ role: 'user', content: question }]);
+        const [note, asked] = getTexts(getPrompt(model)).at(-1) ?? [];
+        expect(readListing(note ?? '').map((memory) => memory.text)).toEqual([content]);
+        expect(asked).toBe(question);
       });
 
       it('adds the role to memories that were chat messages', async () => {

@@ -43,14 +43,15 @@ export interface MemoryMiddleware extends LanguageModelMiddleware {
  *
  * Before a model call, the middleware gets the context for the last user message, from all sessions of the user unless
  * `context` has a filter: standing notes, and what answers the message. Its text is added to the beginning of that
- * message, with dates in `timezone`, within the token budget and without texts that the prompt already contains. All steps
- * and retries of a turn use one context.
+ * message, with dates in `timezone`, within the token budget. Texts of other messages of the prompt are left out, unless
+ * the request with them is larger than the service accepts. All steps and retries of a turn use one context.
+ *
  * After the call, the middleware stores the user messages since the last answer, and the text of the answer, as
  * messages of the session. In a call with several tool steps, each message is stored once.
  *
  * If a model is called again with the same conversation within a day, the user messages are not stored again, and the
- * new answer supersedes the previous one. Never stored: memories of the context, failed or truncated streams with their user
- * messages, answers in JSON, system messages, reasoning, files and tool results. An answer that ends at the model's
+ * new answer supersedes the previous one. Never stored: memories of the context, failed or truncated streams with their
+ * user messages, answers in JSON, system messages, reasoning, files and tool results. An answer that ends at the model's
  * token limit is stored.
  *
  * Storing never delays an answer. While the service is unavailable, at most 1,000 messages or 8 MiB of all users wait in
@@ -69,8 +70,8 @@ export function memoryMiddleware(api: MemoryApi, options: MemoryMiddlewareOption
   });
 
   async function getContextText({ prompt }: CallOptions): Promise<string | undefined> {
-    const { last, all } = getMessageTexts(prompt);
-    const request = { context, budget: tokens, knownTexts: all };
+    const { last, others } = getMessageTexts(prompt);
+    const request = { context, budget: tokens, knownTexts: others };
     return (await agent.read('recall', (memory) => getContext(memory, last, request)))?.text;
   }
 

@@ -19,6 +19,8 @@ export interface MessageTexts {
   unanswered: string[];
   /** Texts of all messages except system messages. */
   all: string[];
+  /** The same without the last user message. */
+  others: string[];
   /** Texts of the messages up to the last user message. The same in all steps of a turn. */
   asked: string[];
 }
@@ -40,7 +42,8 @@ export function getMessageTexts(prompt: Prompt): MessageTexts {
     if (text !== '') all.push(text);
     if (message.role === 'user') askedCount = all.length;
   }
-  return { last, unanswered, all, asked: all.slice(0, askedCount) };
+  const others = last === '' ? all : all.toSpliced(askedCount - 1, 1);
+  return { last, unanswered, all, others, asked: all.slice(0, askedCount) };
 }
 
 /**

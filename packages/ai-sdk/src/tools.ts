@@ -19,9 +19,8 @@ export interface MemoryToolsOptions extends UserScope, Pick<AgentMemoryOptions, 
 /**
  * Creates AI SDK tools for the memories of one user: `memory_store`, `memory_recall`, `memory_session`, `memory_update`
  * and `memory_forget`. A tool returns the response of the `MemoryApi`, and the model reads the response as text, with
- * times in `timezone`. An error becomes a
- * tool error: the message tells the model what to do, and the cause is the `MemoryError`. No tool has a user argument,
- * so a model cannot access other users.
+ * times in `timezone`. An error becomes a tool error: the message tells the model what to do, and the cause is the
+ * `MemoryError`. No tool has a user argument, so a model cannot access other users.
  *
  * A call is tried once, a read within `timeoutMs` and a write within 5 more seconds. After a failure of the service,
  * the tools fail at once for 30 seconds.
