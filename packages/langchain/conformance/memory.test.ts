@@ -86,10 +86,32 @@ function suite(getMemory: () => MemoryApi): void {
         context,
         tokens: 200,
       });
-      const texts = (await retriever.invoke('Serin sings and sings and')).map(({ pageContent }) => pageContent);
+      const texts = (await retriever.invoke('Serin sings')).map(({ pageContent }) => pageContent);
       expect(texts.length).toBeGreaterThan(1);
       expect(texts.reduce((sum, text) => sum + countTokens(text), 0)).toBeLessThanOrEqual(200);
       expect(texts).not.toContain('Serin of another kind');
+    });
+
+    it('returns answers best first, a question before its reply, then standing notes, then recent statements', async () => {
+      const userId = 'cleo';
+      const store = (content: string, fields: object = {}) =>
+        getMemory().store({ content, user_id: userId, ...fields });
+      const turn = (role: string) => ({ session_id: 'clinic', tags: [`role:${role}`] });
+      await store('Is there something that you must not take?', turn('assistant'));
+      await store('yes, penicillin', turn('user'));
+      await store('The clinic has a shelf with old penicillin, and much else', { session_id: 'notes' });
+      await store('Speak slowly', { importance: 1 });
+      await store('It rained in the valley', { session_id: 'weather' });
+      const context = { recent: true };
+      const retriever = new MemoryRetriever({ ...PATIENT, userId, memory: getMemory(), context });
+      const texts = (await retriever.invoke('penicillin')).map(({ pageContent }) => pageContent);
+      expect(texts).toEqual([
+        'The clinic has a shelf with old penicillin, and much else',
+        'Is there something that you must not take?',
+        'yes, penicillin',
+        'Speak slowly',
+        'It rained in the valley',
+      ]);
     });
 
     it('returns no documents of other users', async () => {

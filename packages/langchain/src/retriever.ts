@@ -46,15 +46,33 @@ function toMetadata({ content: _content, highlight: _highlight, ...metadata }: C
   return rest;
 }
 
+/** Returns the memories of a context in the order of the documents. */
+function toBestFirst(memories: readonly ContextMemory[]): ContextMemory[] {
+  const getGroup = (reason: ContextReason) => memories.filter(({ why }) => why === reason);
+  const relevant = getGroup('relevant');
+  const answers = relevant.filter(({ score }) => score !== undefined);
+  const sorted = answers.toSorted((one, other) => (other.score ?? 0) - (one.score ?? 0));
+  const withQuestions = sorted.flatMap((answer) => [...getQuestion(relevant, answer), answer]);
+  return [...withQuestions, ...getGroup('standing'), ...getGroup('recent')];
+}
+
+/** Returns the question that an answer replies to: the memory before it in its session, if no recall has found it. */
+function getQuestion(relevant: readonly ContextMemory[], answer: ContextMemory): ContextMemory[] {
+  const turns = relevant.filter(({ session_id }) => session_id === answer.session_id);
+  const before = turns[turns.indexOf(answer) - 1];
+  return before && before.score === undefined ? [before] : [];
+}
+
 /** Maximum queries that a retriever remembers. */
 const MAX_QUERIES = 100;
 /** Period in ms in which a repeated query is not a further use of the memories. */
 const REPEAT_WINDOW_MS = 5 * 60_000;
 
 /**
- * Retrieves the context of a query as documents: the memories of the user that answer the query, best first, then
- * standing notes. A blank query has no documents. A long text is shortened to its best passage. Omits duplicates, and memories that do not
- * hold, unless the query asks for what was before.
+ * Retrieves the context of a query as documents: the memories of the user that answer the query, best first, a question
+ * directly before its reply; then standing notes; then, with `recent` in `context`, recent statements. A blank query has
+ * no documents. A long text is shortened to its best passage. Omits duplicates, and memories that do not hold, unless the
+ * query asks for what was before.
  *
  * The context is tried once, within `timeoutMs`. If the service fails, and for 30 seconds after a failure, there are no
  * documents. Rejects if the request is invalid. If a query is repeated within five minutes, such as in each step of an
@@ -90,9 +108,7 @@ export class MemoryRetriever extends BaseRetriever<MemoryDocumentMetadata> {
     const request = { context, budget: this.#tokens, knownTexts: [] };
     const response = await this.#agent.read('recall', (memory) => getContext(memory, query, request));
     if (!response) this.#recent.delete(query);
-    const memories: ContextMemory[] = response?.memories ?? [];
-    const sorted = memories.toSorted((one, other) => (other.score ?? 0) - (one.score ?? 0));
-    return sorted.map((memory) => {
+    return toBestFirst(response?.memories ?? []).map((memory) => {
       const { id, content, highlight = content } = memory;
       return new Document({ id, pageContent: highlight, metadata: toMetadata(memory) });
     });
