@@ -250,7 +250,9 @@ describe('in an empty project', () => {
     const written = await runExamples(project, getExamples('packages/client/README.md'));
     expect(written.length).toBeGreaterThan(3);
     expect(written[0]).toBe('Ada is allergic to peanuts\n');
-    expect(written.at(-1)).toBe('memory: Ada is allergic to peanuts\nuser: Let us cook tonight\n');
+    expect(written.at(-1)).toMatch(
+      /^From memory\..*\n<memories>\n- .* · session "kitchen"\n {2}Ada is allergic to peanuts\n<\/memories>\nuser: Let us cook tonight\n$/,
+    );
   });
 
   it.each(['client', 'langchain'])('the %s examples separate the memories of two users', (name) =>
@@ -300,7 +302,9 @@ describe('in an empty project', () => {
     const examples = getExamples('docs/guide/users.md');
     expect(await compile(project, examples, 'preserve/bundler', '--skipLibCheck')).toBe('');
     expect(await runExamples(project, examples)).toEqual([
-      'user: I am allergic to peanuts\n',
+      expect.stringMatching(
+        /^From memory\..*\n<memories>\n- .*\n {2}I am allergic to peanuts\n<\/memories>\nuser: Can I eat peanut butter\?\n$/,
+      ),
       'I am allergic to shellfish\nI am allergic to peanuts\n',
       'Cleo eats no meat\n',
       'Wears shoes of size 39\n',
@@ -349,12 +353,12 @@ describe('in an empty project', () => {
       connectAgent({ command, args: ['mcp', '--structured', '--db-path', join(project, 'agent.db'), '--user', user] });
     for (const [user, food] of Object.entries(allergies)) {
       const agent = await agentFor(user);
-      await agent.call('store', { content: `I am allergic to ${food}`, session_id: 'kitchen' });
+      await agent.call('memory_store', { content: `I am allergic to ${food}`, session_id: 'kitchen' });
       await agent.end();
     }
     for (const [user, food] of Object.entries(allergies)) {
       const agent = await agentFor(user);
-      const found = await agent.call<RecallResponse>('recall', { query: 'what food should I avoid' });
+      const found = await agent.call<RecallResponse>('memory_recall', { query: 'what food should I avoid' });
       expect(found.results.map(({ content }) => content)).toEqual([`I am allergic to ${food}`]);
       await agent.end();
     }
@@ -472,7 +476,7 @@ describe.each([
     );
     expect(await runExamples(folder, examples)).toEqual([
       expect.stringMatching(
-        /^- .{20} {2}Ada is allergic to peanuts memory_store,memory_recall,memory_session,memory_update,memory_forget .*\n {2}Ada is allergic to peanuts\n/s,
+        /^- \w{3} \d{4}-\d\d-\d\d {2}Ada is allergic to peanuts memory_store,memory_recall,memory_session,memory_update,memory_forget .*\n {2}Ada is allergic to peanuts\n/s,
       ),
     ]);
   });
