@@ -41,18 +41,18 @@ export interface MemoryMiddleware extends LanguageModelMiddleware {
 /**
  * Creates middleware that gives a language model the memory of one user.
  *
- * Before a model call, the middleware gets the context for the last user message, from all sessions of the user unless
- * `context` has a filter: standing notes, and what answers the message. Its text is added to the beginning of that
- * message, with dates in `timezone`, within the token budget. Texts of other messages of the prompt are left out, unless
- * the request with them is larger than the service accepts. All steps and retries of a turn use one context.
+ * Before a model call, the middleware gets the context for the last user message, from all sessions of the user
+ * unless `context` has a filter: standing notes, and what answers the message. Its text is added to the beginning of
+ * that message, with dates in `timezone`, within the token budget. Texts of other messages of the prompt are left out,
+ * unless the request with them is larger than the service accepts. All steps and retries of a turn use one context.
  *
  * After the call, the middleware stores the user messages since the last answer, and the text of the answer, as
  * messages of the session. In a call with several tool steps, each message is stored once.
  *
  * If a model is called again with the same conversation within a day, the user messages are not stored again, and the
- * new answer supersedes the previous one. Never stored: memories of the context, failed or truncated streams with their
- * user messages, answers in JSON, system messages, reasoning, files and tool results. An answer that ends at the model's
- * token limit is stored.
+ * new answer supersedes the previous one. Never stored: memories of the context, failed or truncated streams with
+ * their user messages, answers in JSON, system messages, reasoning, files and tool results. An answer that ends at the
+ * model's token limit is stored.
  *
  * Storing never delays an answer. While the service is unavailable, at most 1,000 messages or 8 MiB of all users wait in
  * memory, and the oldest are refused. The context is tried once, within `timeoutMs`. After a failure, models are called

@@ -352,7 +352,7 @@ describe('the session module with in-process memory', () => {
 
 describe('the context of a server with a small maximum size of requests', () => {
   const memoryd = useServer({ env: { ...WORDS_ONLY, SERVICE_MAX_BODY_BYTES: '1024' } });
-  it('may repeat known texts that are too large for the request', async () => {
+  it('the context repeats known texts if they are too large for the request', async () => {
     const client = new MemoryClient({ url: `http://127.0.0.1:${memoryd.server.port}` });
     const content = 'The dipper walks under water';
     await client.store({ content });

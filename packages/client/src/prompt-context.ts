@@ -8,15 +8,15 @@ const MAX_KNOWN_CHARS = 200_000;
 /** Options of the memories of a prompt. */
 export interface PromptContextOptions {
   /**
-   * Fields of the context request, such as `filter`, `recent: true` for the newest statements too, and `shared: true` for
-   * memories without a user. Without a filter, all sessions of the user are used.
+   * Fields of the context request, such as `filter`, `recent: true` for the newest statements too, and `shared: true`
+   * for memories without a user. Without a filter, all sessions of the user are used.
    */
   context?: Omit<ContextRequest, 'query' | 'budget' | 'session_id' | 'once' | 'reset' | 'exclude_texts'>;
 }
 
 /** A request for the context of a prompt. */
 interface PromptContextRequest extends PromptContextOptions {
-  /** Maximum tokens of the text, at least `LIMITS.minContextTokens`. More than `LIMITS.contextTokens` means that maximum. */
+  /** Maximum tokens of the text, at least `LIMITS.minContextTokens`. Values above `LIMITS.contextTokens` mean that. */
   budget: number;
   /**
    * Texts that the prompt already contains, besides the message that is being answered: a memory that the message

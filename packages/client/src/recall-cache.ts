@@ -3,7 +3,9 @@ const MAX_RECALLS = 200;
 /** Period in ms after its last use in which a recall is reused. Longer than a step of a tool loop takes. */
 const LIFETIME_MS = 5 * 60_000;
 
-/** Results of recalls, including recalls in progress, so that the steps of one turn share a recall. Keeps no failures. */
+/**
+ * Results of recalls, including recalls in progress, so that the steps of one turn share a recall. Keeps no failures.
+ */
 export class RecallCache {
   /** Least recently used first. */
   readonly #entries = new Map<string, { result: Promise<unknown>; expiresAt: number }>();

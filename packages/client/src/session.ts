@@ -60,8 +60,8 @@ export interface SessionOptions extends PromptContextOptions, AgentMemoryOptions
   /** Number of newest turns that take precedence over memories. Defaults to 8. */
   recentTurns?: number;
   /**
-   * Counts the tokens of a text, such as `countTokens` of the package gpt-tokenizer. Defaults to `estimateTokens`, which
-   * errs upwards.
+   * Counts the tokens of a text, such as `countTokens` of the package gpt-tokenizer. Defaults to `estimateTokens`,
+   * which errs upwards.
    */
   countTokens?: (text: string) => number;
   /** Tokens that each turn needs in a prompt in addition to its text. Defaults to 4, the overhead of a chat message. */
@@ -114,8 +114,9 @@ export interface Session {
    * earlier turns. Considers at least the newest 200 turns of the session, and messages that wait to be stored.
    *
    * Further calls with the same query use the same memories, if they fit, until `add` gets a message with the role
-   * `user`, or for five minutes. If the service is unavailable, the context has only the messages that wait to be stored. Rejects for an
-   * invalid `context` option.
+   * `user`, or for five minutes. The text may repeat turns if the request with them is larger than the service accepts.
+   * If the service is unavailable, the context has only the messages that wait to be stored. Rejects for an invalid
+   * `context` option.
    *
    * @param query such as the user's last message; a blank query gets the newest statements of other sessions
    */

@@ -70,9 +70,9 @@ const REPEAT_WINDOW_MS = 5 * 60_000;
 
 /**
  * Retrieves the context of a query as documents: the memories of the user that answer the query, best first, a question
- * directly before its reply; then standing notes; then, with `recent` in `context`, recent statements. A blank query has
- * no documents. A long text is shortened to its best passage. Omits duplicates, and memories that do not hold, unless the
- * query asks for what was before.
+ * directly before its reply; then standing notes; then, with `recent` in `context`, recent statements. A blank query
+ * has no documents. A long text is shortened to its best passage. Omits duplicates, and memories that do not hold,
+ * unless the query asks for what was before.
  *
  * The context is tried once, within `timeoutMs`. If the service fails, and for 30 seconds after a failure, there are no
  * documents. Rejects if the request is invalid. If a query is repeated within five minutes, such as in each step of an
