@@ -10,6 +10,7 @@ interface ArgumentSchema {
   pattern?: string;
   items?: { type?: string };
   'x-edge'?: 'first' | 'last';
+  'x-clearable'?: true;
   [keyword: string]: unknown;
 }
 
@@ -28,6 +29,9 @@ const INTERNAL_KEYWORDS = ['minLength', 'maxLength', 'minProperties', 'pattern',
 export function lastTime(description: string) {
   return Type.String({ ...requestTime(description), 'x-edge': 'last' });
 }
+
+/** Marks an optional list that an empty list clears. In other optional arguments, an empty list means not given. */
+export const CLEARABLE = { 'x-clearable': true } as const;
 
 /**
  * Returns the schema of arguments for OpenAI's strict mode: every argument is required, and an optional argument is
@@ -58,8 +62,8 @@ export function toPlainSchema<Schema = ObjectSchema>(schema: object, keywords: r
 
 /**
  * Returns the arguments that a model gave. Models that do not follow a schema strictly fill the place of an optional
- * argument with null, an empty string, an empty list or the word "null", and send numbers, booleans and lists as JSON
- * text. Times without an offset are in the zone of the user. Returns a value that is not an object unchanged.
+ * argument with null, an empty string, an empty list (see `CLEARABLE`) or the word "null", and send numbers, booleans
+ * and lists as JSON text. Times without an offset are in the zone of the user. Returns a value that is not an object unchanged.
  *
  * @param zone the zone of the user; if absent, times without an offset stay as they are
  */
@@ -70,7 +74,7 @@ export function toGivenArguments(schema: TObject, args: unknown, zone?: TimeZone
     const argument = Object.hasOwn(properties, name) ? properties[name] : undefined;
     if (!argument) return [[name, sent]];
     const value = argument.type === 'string' ? sent : parseJsonText(sent);
-    if (!required.includes(name) && isLeftOut(value)) return [];
+    if (!required.includes(name) && isLeftOut(value, argument)) return [];
     const isTime = typeof value === 'string' && argument.pattern === TIME_PATTERN;
     return [[name, zone && isTime ? toZonedTime(value, zone, argument['x-edge']) : value]];
   });
@@ -95,6 +99,7 @@ function parseJsonText(value: unknown): unknown {
   }
 }
 
-function isLeftOut(value: unknown): boolean {
-  return value === null || value === '' || value === 'null' || (Array.isArray(value) && value.length === 0);
+function isLeftOut(value: unknown, argument: ArgumentSchema): boolean {
+  if (Array.isArray(value)) return value.length === 0 && !argument['x-clearable'];
+  return value === null || value === '' || value === 'null';
 }

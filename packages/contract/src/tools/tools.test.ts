@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { MemoryApi } from '../api.ts';
 import { createTimeZone } from '../time-zone.ts';
 import { failureText } from './failure.ts';
 import { TOOLS } from './tools.ts';
@@ -88,7 +89,10 @@ describe.each(ALL)('%s', (name, { name: own, input, description, check, complete
   const optional = Object.keys(input.properties).filter((field) => isNullable(field) && !(field in change));
 
   it.each([null, '', 'null', []])('takes %j in each optional argument as not given', (empty) => {
-    const sent = { ...args, ...change, ...Object.fromEntries(optional.map((field) => [field, empty])) };
+    // An empty list removes the tags of a memory.
+    const isValue = (field: string) => name === 'memory_update' && field === 'tags' && Array.isArray(empty);
+    const fields = optional.filter((field) => !isValue(field)).map((field) => [field, empty]);
+    const sent = { ...args, ...change, ...Object.fromEntries(fields) };
     expect(() => check(sent)).not.toThrow();
     expect(complete(sent)).toEqual(complete({ ...args, ...change }));
   });
@@ -141,6 +145,37 @@ describe('arguments of weak models', () => {
   ])('the arguments %j are rejected with the rule and the fix', (args, rule) => {
     expect(getFailure(() => recall.check(args))).toMatch(/ Correct the arguments and call again\.$/);
     expect(getFailure(() => recall.check(args))).toContain(`INVALID_REQUEST: ${rule}`);
+  });
+});
+
+describe('memory_update', () => {
+  const { memory_update: update, memory_store: store } = TOOLS;
+  const call = async (args: object, timezone?: string) => {
+    const sent = { memory_id: 'a', ...args };
+    update.check(sent);
+    const changes: unknown[] = [];
+    const api = {
+      async update(_id: string, change: object) {
+        changes.push(change);
+        return { id: 'a', status: 'updated' };
+      },
+    } as unknown as MemoryApi;
+    await update.call(api, sent, timezone === undefined ? {} : { timezone });
+    return changes[0];
+  };
+
+  it.each([[[]], ['[]']])('removes all tags for %j, and keeps them for null', async (tags) => {
+    expect(await call({ tags })).toEqual({ tags: [] });
+    expect(await call({ tags, importance: 1 })).toEqual({ tags: [], importance: 1 });
+    expect(await call({ tags: null, importance: 1 })).toEqual({ importance: 1 });
+  });
+
+  it('takes the date in valid_to as the last day, like memory_store', async () => {
+    expect(await call({ valid_to: '2026-11-30' }, 'America/Los_Angeles')).toEqual({
+      valid_to: '2026-11-30T23:59:59.999-08:00',
+    });
+    expect(update.input.properties.valid_to).toMatchObject({ description: 'Last date, or time, at which it is true.' });
+    expect(JSON.stringify(store.input.properties.valid_to)).toContain('Last date, or time, at which it is true.');
   });
 });
 

@@ -210,9 +210,9 @@ it('an MCP server shows times, and resolves dates of queries, in the time zone o
   const stored = await client.callTool({ name: 'memory_store', arguments: arguments_ });
   const { id: staying } = stored.structuredContent as { id: string };
   expect(await notes.memory(staying)).toMatchObject({ created_at: evening, valid_to: '2026-12-01T07:59:59.999Z' });
-  const change = { memory_id: staying, valid_to: '2026-11-30' };
+  const change = { memory_id: staying, valid_to: '2026-11-29' };
   await client.callTool({ name: 'memory_update', arguments: change });
-  expect(await notes.memory(staying)).toMatchObject({ valid_to: '2026-11-30T08:00:00.000Z' });
+  expect(await notes.memory(staying)).toMatchObject({ valid_to: '2026-11-30T07:59:59.999Z' });
   await client.close();
 });
 
