@@ -18,6 +18,9 @@ import { createInvalidRequest, findBatchProblem, getRequestId, isMessage } from 
 /** Number of pending requests at which reading pauses, so that further requests wait in the pipe. */
 const MAX_PENDING = 256;
 
+/** The response to a request for which `onmessage` throws an error. */
+const SERVER_ERROR = { code: ProtocolErrorCode.InternalError, message: 'server error; see the server log' };
+
 /** Why a connection ended. */
 export type EndReason = 'input ended' | 'output broken' | 'message too large';
 
@@ -26,6 +29,8 @@ export interface LineTransportOptions {
   output: Writable;
   /** Maximum size of one message in bytes; a larger message ends the connection. */
   maxMessageBytes: number;
+  /** Called with an error that `onmessage` throws, and the method of the message. */
+  onDefect(error: unknown, operation: string): void;
 }
 
 /** A batch whose responses are sent together. */
@@ -140,9 +145,19 @@ export class LineTransport implements Transport {
       // A subscription has no response before the connection ends.
       if (message.method !== 'subscriptions/listen') this.#pending.add(message.id);
     }
-    this.onmessage?.(message);
+    await this.#handle(message);
     if (isJSONRPCNotification(message) && message.method === 'notifications/cancelled') {
       await this.#complete(message.params?.requestId as RequestId);
+    }
+  }
+
+  /** Calls `onmessage`. Reports an error, and responds with it to a request. */
+  async #handle(message: JSONRPCMessage): Promise<void> {
+    try {
+      this.onmessage?.(message);
+    } catch (error) {
+      this.#options.onDefect(error, 'method' in message ? message.method : 'response');
+      if (isJSONRPCRequest(message)) await this.send({ jsonrpc: '2.0', id: message.id, error: SERVER_ERROR });
     }
   }
 
