@@ -15,7 +15,8 @@ const NEXT_STEP: Record<ErrorCode, string> = {
   UNSUPPORTED_MEDIA_TYPE: 'Do not try again.',
   RATE_LIMITED: 'Wait a few seconds and call again.',
   INTERNAL_ERROR: 'Call again once; if it fails again, tell the user that the log of memoryd has the cause.',
-  UNAVAILABLE: 'Wait a few seconds and call again.',
+  // Waiting does not help against a full disk or an outdated version. Messages about these name the fix.
+  UNAVAILABLE: 'If the message names a fix, tell the user; otherwise wait a few seconds and call again.',
 };
 
 /** Formats an error for a model on one line: the code, the problems, and the next step. */

@@ -179,6 +179,17 @@ describe('memory_update', () => {
   });
 });
 
+describe('the text of a failure', () => {
+  it.each([
+    'cannot open memory.db: memory.db has schema 9 of a newer memoryd, but this version supports at most 8; update memoryd',
+    'the service is overloaded; retry later',
+  ])('the text of a failure advises to wait only if the message names no fix: %s', (message) => {
+    expect(failureText({ code: 'UNAVAILABLE', message })).toBe(
+      `UNAVAILABLE: ${message}. If the message names a fix, tell the user; otherwise wait a few seconds and call again.`,
+    );
+  });
+});
+
 describe('texts of results', () => {
   const { memory_recall, memory_store, memory_update, memory_forget } = TOOLS;
 
