@@ -1,5 +1,5 @@
 /** The options of a command line of `memoryd mcp`, by name; true for an option without a value. */
-export type GivenOptions = ReadonlyMap<string, string | true>;
+export type CommandLineOptions = ReadonlyMap<string, string | true>;
 
 /**
  * Reads arguments of `memoryd mcp`, without checking values. Returns undefined for a command line that is not of the
@@ -10,7 +10,7 @@ export type GivenOptions = ReadonlyMap<string, string | true>;
 export function readArguments(
   args: readonly string[],
   options: Readonly<Record<string, boolean>>,
-): GivenOptions | undefined {
+): CommandLineOptions | undefined {
   const given = new Map<string, string | true>();
   const rest = [...args];
   while (rest.length > 0) {

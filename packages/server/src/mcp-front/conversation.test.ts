@@ -10,9 +10,9 @@ import { VERSION } from '../version.ts';
 import { readArguments } from './arguments.ts';
 import { Conversation } from './conversation.ts';
 import { prepareAnswers } from './prepare.ts';
-import type { PreparedAnswers } from './prepared.ts';
+import type { PreparedResponses } from './prepared.ts';
 
-let prepared: PreparedAnswers;
+let prepared: PreparedResponses;
 beforeAll(async () => {
   prepared = await prepareAnswers();
 });
@@ -159,7 +159,7 @@ describe('a message for the server', () => {
     expect(conversation.answer(JSON.stringify(discover))).toBeUndefined();
   });
 
-  it('a message for the server is the 65th', () => {
+  it('hands the 65th message to the server', () => {
     const conversation = createConversation();
     const ping = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
     const answers = Array.from({ length: 65 }, () => conversation.answer(ping));

@@ -1,6 +1,6 @@
 import { chooseOffered, formatInstructions } from '../mcp/offer.ts';
-import type { GivenOptions } from './arguments.ts';
-import { MARKS, type PreparedAnswers, type PreparedEra, type PreparedTool } from './prepared.ts';
+import type { CommandLineOptions } from './arguments.ts';
+import { MARKS, type PreparedResponses, type PreparedEra, type PreparedTool } from './prepared.ts';
 
 /** The `_meta` keys that each request of a revision without `initialize` carries. */
 const META = 'io.modelcontextprotocol/';
@@ -17,7 +17,7 @@ type JsonObject = Record<string, unknown>;
  * answered; all other messages, including every invalid one, are for the real server.
  */
 export class Conversation {
-  readonly #prepared: PreparedAnswers;
+  readonly #prepared: PreparedResponses;
   readonly #instructions: string;
   readonly #tools: string;
   readonly #answered: string[] = [];
@@ -25,14 +25,14 @@ export class Conversation {
   #era: Era | undefined;
   #isInitialized = false;
 
-  private constructor(prepared: PreparedAnswers, offered: readonly PreparedTool[], isStructured: boolean) {
+  private constructor(prepared: PreparedResponses, offered: readonly PreparedTool[], isStructured: boolean) {
     this.#prepared = prepared;
     this.#instructions = JSON.stringify(formatInstructions(offered.map(({ use }) => use)));
     this.#tools = `[${offered.map((tool) => (isStructured ? tool.structured : tool.listed)).join()}]`;
   }
 
   /** Returns a conversation for the options of a process; undefined if they name an unknown tool. */
-  static create(prepared: PreparedAnswers, given: GivenOptions): Conversation | undefined {
+  static create(prepared: PreparedResponses, given: CommandLineOptions): Conversation | undefined {
     const chosen = chooseOffered(prepared.tools, given.get('--tools') as string | undefined);
     const isScoped = given.has('--user') || given.has('--agent');
     const offered = chosen?.filter((tool) => tool.isScoped || !isScoped);

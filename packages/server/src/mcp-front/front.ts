@@ -3,7 +3,7 @@ import { enableCompileCache } from 'node:module';
 import type { AgentInput } from './agent-input.ts';
 import { readArguments } from './arguments.ts';
 import { Conversation } from './conversation.ts';
-import type { PreparedAnswers } from './prepared.ts';
+import type { PreparedResponses } from './prepared.ts';
 
 /**
  * Time without a message after which the real server is loaded, in milliseconds. A client that starts the process only
@@ -27,7 +27,7 @@ type LoadServer = () => Promise<{ main(input: AgentInput): Promise<void> }>;
  * @param loadServer loads the module with the real server
  */
 export function serveFront(args: readonly string[], env: NodeJS.ProcessEnv, loadServer: LoadServer): boolean {
-  const prepared: PreparedAnswers = JSON.parse(readFileSync(new URL('./memoryd-front.json', import.meta.url), 'utf8'));
+  const prepared: PreparedResponses = JSON.parse(readFileSync(new URL('./memoryd-front.json', import.meta.url), 'utf8'));
   const given = readArguments(args, prepared.options);
   const conversation = given && Conversation.create(prepared, given);
   if (conversation === undefined) return false;
@@ -101,7 +101,7 @@ class Front implements AgentInput {
     else if (!this.#isLoading) this.#awaitQuiet();
   };
 
-  /** Leaves all input from `bytes` on to the real server. */
+  /** Hands the remaining input, from `bytes` on, to the server. */
   #wait(bytes: Buffer): void {
     this.#isWaiting = true;
     this.#handleSignals();

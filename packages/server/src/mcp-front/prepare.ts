@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { covers, createTimeZone, type MemoryApi } from '@memoryd/contract';
+import { ClientRequestSchema } from '@modelcontextprotocol/core';
 import {
   CLIENT_CAPABILITIES_META_KEY,
   CLIENT_INFO_META_KEY,
-  type ClientRequest,
   LATEST_PROTOCOL_VERSION,
   PROTOCOL_VERSION_META_KEY,
   SUPPORTED_PROTOCOL_VERSIONS,
@@ -12,37 +12,27 @@ import {
 } from '@modelcontextprotocol/server';
 import { Command } from 'commander';
 import { mcpCommand } from '../commands/mcp.ts';
-import type { McpCaller } from '../mcp/caller.ts';
-import { formatUse } from '../mcp/definition.ts';
+import { type McpCaller, scopedCaller } from '../mcp/caller.ts';
+import { formatUse, STATIC_METHODS, VERSIONS_WITHOUT_INITIALIZE } from '../mcp/definition.ts';
 import { serveStdio } from '../mcp/stdio.ts';
 import { MCP_TOOLS } from '../mcp/tools.ts';
 import { VERSION } from '../version.ts';
-import { MARKS, type PreparedAnswers, type PreparedEra, type PreparedTool } from './prepared.ts';
+import { MARKS, type PreparedResponses, type PreparedEra, type PreparedTool } from './prepared.ts';
 
 /** The revision whose requests name their revision, without `initialize`. */
-const REQUEST_REVISION = '2026-07-28';
+const [REQUEST_REVISION] = VERSIONS_WITHOUT_INITIALIZE;
 
 /** Maximum size of a message to the real server in bytes, far larger than a request without arguments. */
 const MAX_MESSAGE_BYTES = 65_536;
 
-/** The methods of the protocol, and the kinds of revisions in which their results depend on nothing but options. */
-const METHODS = {
-  initialize: [],
-  ping: ['session'],
-  'server/discover': ['request'],
-  'tools/list': ['session', 'request'],
-  'prompts/list': ['session', 'request'],
-  'resources/templates/list': ['session', 'request'],
-  'completion/complete': [],
-  'logging/setLevel': [],
-  'prompts/get': [],
-  'resources/list': [],
-  'resources/read': [],
-  'resources/subscribe': [],
-  'resources/unsubscribe': [],
-  'subscriptions/listen': [],
-  'tools/call': [],
-} satisfies Record<ClientRequest['method'], ('session' | 'request')[]>;
+/** The methods of the protocol. */
+const METHODS: readonly string[] = ClientRequestSchema.options.map(({ shape }) => shape.method.value);
+
+/** The methods whose results depend on nothing but options, by kind of revision. */
+const ERA_METHODS: Record<'session' | 'request', readonly string[]> = {
+  session: ['ping', ...STATIC_METHODS.filter((method) => method !== 'server/discover')],
+  request: STATIC_METHODS,
+};
 
 const CLIENT = { name: 'build', version: VERSION };
 const META = {
@@ -52,10 +42,10 @@ const META = {
 };
 
 /** Records the answers of the real server that do not depend on memories. */
-export async function prepareAnswers(): Promise<PreparedAnswers> {
+export async function prepareAnswers(): Promise<PreparedResponses> {
   return {
     options: getOptions(),
-    methods: Object.keys(METHODS),
+    methods: METHODS,
     tools: await recordTools(),
     initialize: await recordEach(SUPPORTED_PROTOCOL_VERSIONS, (version) => ask([toInitialize(version)])),
     initializeOther: toMarked(await ask([toInitialize('other')])),
@@ -83,7 +73,7 @@ async function recordTools(): Promise<PreparedTool[]> {
   return MCP_TOOLS.map((tool) => ({
     name: tool.name,
     isForModels: tool.isForModels,
-    isScoped: covers('write', tool.scope),
+    isScoped: covers(SCOPED_CALLER.scope, tool.scope),
     use: formatUse(tool),
     listed: listed.get(tool.name) as string,
     structured: structured.get(tool.name) as string,
@@ -94,11 +84,8 @@ async function recordEra(
   era: 'session' | 'request',
   record: (method: string) => Promise<Outcome>,
 ): Promise<PreparedEra> {
-  const methods = Object.entries(METHODS).flatMap(([method, eras]: [string, string[]]) =>
-    eras.includes(era) ? [method] : [],
-  );
   const { error } = await record('no/such/method');
-  return { unknownMethod: JSON.stringify(error), results: await recordEach(methods, record) };
+  return { unknownMethod: JSON.stringify(error), results: await recordEach(ERA_METHODS[era], record) };
 }
 
 /** Returns the recorded results by name. */
@@ -137,6 +124,8 @@ interface Outcome {
 
 // No prepared answer uses the memories of the caller.
 const CALLER: McpCaller = { api: {} as MemoryApi, scope: 'operate' };
+/** The caller of a process that is limited to a user or agent. */
+const SCOPED_CALLER = scopedCaller(CALLER, { userId: 'any' });
 
 /** Sends requests to a real server with all tools on a new connection. Returns the outcome of the last request. */
 async function ask(requests: readonly Request[], structured = false): Promise<Outcome> {

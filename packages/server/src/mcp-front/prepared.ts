@@ -2,7 +2,7 @@
  * The answers that do not depend on memories, recorded from the real server when memoryd is built. Results and errors
  * are JSON texts, which are sent as they are.
  */
-export interface PreparedAnswers {
+export interface PreparedResponses {
   /** The options of `memoryd mcp`, and whether each takes a value. */
   options: Record<string, boolean>;
   /** The methods of the protocol. All other methods are unknown. */
