@@ -127,7 +127,9 @@ class Front implements AgentInput {
     process.stdout.write('', () => process.exit(0));
   };
 
+  /** Handles signals. Does nothing if they are handled already, because `resume` removes each handler once. */
   #handleSignals(): void {
+    if (process.listeners('SIGINT').includes(this.#stop)) return;
     process.on('SIGINT', this.#stop).on('SIGTERM', this.#stop);
   }
 
