@@ -9,7 +9,9 @@ const UpdateArguments = Type.Object(
   {
     memory_id: memoryId('The id of the memory.'),
     content: Type.Optional(Type.String({ ...Content, description: 'The whole corrected text.' })),
-    tags: Type.Optional(Type.Array(Tag, { ...Tags, ...CLEARABLE, description: 'Replace all tags; an empty list removes them.' })),
+    tags: Type.Optional(
+      Type.Array(Tag, { ...Tags, ...CLEARABLE, description: 'Replace all tags; an empty list removes them.' }),
+    ),
     importance: Type.Optional(Type.Number({ ...Importance, description: '0 to 1.' })),
     supersedes: Type.Optional(memoryId('Id of another memory, which this one makes outdated.')),
     valid_to: Type.Optional(lastTime('Last date, or time, at which it is true.')),

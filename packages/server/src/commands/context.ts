@@ -22,14 +22,15 @@ export const contextCommand: AddCommand = (program, env) => {
     .summary('Print what an agent should know now.')
     .description(
       'Print what an agent should know now, as a text for its prompt: standing notes, the memories that answer a query, and ' +
-        'without a query the newest statements of the last sessions. Prints nothing if there is nothing to tell.',
+        'without a query the newest statements of the last sessions. Prints nothing if there is nothing to tell. Only a ' +
+        'running service (--url) remembers what a session was given.',
     );
   withOptions(command, requestOptions<ContextRequest>(SHAPE));
   withExamples(
     command,
     'memoryd context --user ada',
     "memoryd context --user ada 'Plan a dinner for Ada' --budget 400",
-    'memoryd context --user ada --session chat-7 --reset --json',
+    'memoryd context --url http://127.0.0.1:8090 --user ada --session-id chat-7 --reset --json',
   );
   withMemoryOptions(command, SCOPE_OPTIONS).action((words: string[], flags: CommonFlags) =>
     printContext(words.join(' '), flags, env),

@@ -1,6 +1,6 @@
 import { chooseOffered, formatInstructions } from '../mcp/offer.ts';
 import type { CommandLineOptions } from './arguments.ts';
-import { MARKS, type PreparedResponses, type PreparedEra, type PreparedTool } from './prepared.ts';
+import { MARKS, type PreparedEra, type PreparedResponses, type PreparedTool } from './prepared.ts';
 
 /** The `_meta` keys that each request of a revision without `initialize` carries. */
 const META = 'io.modelcontextprotocol/';

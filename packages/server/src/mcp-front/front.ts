@@ -27,7 +27,9 @@ type LoadServer = () => Promise<{ main(input: AgentInput): Promise<void> }>;
  * @param loadServer loads the module with the real server
  */
 export function serveFront(args: readonly string[], env: NodeJS.ProcessEnv, loadServer: LoadServer): boolean {
-  const prepared: PreparedResponses = JSON.parse(readFileSync(new URL('./memoryd-front.json', import.meta.url), 'utf8'));
+  const prepared: PreparedResponses = JSON.parse(
+    readFileSync(new URL('./memoryd-front.json', import.meta.url), 'utf8'),
+  );
   const given = readArguments(args, prepared.options);
   const conversation = given && Conversation.create(prepared, given);
   if (conversation === undefined) return false;

@@ -17,7 +17,7 @@ import { formatUse, STATIC_METHODS, VERSIONS_WITHOUT_INITIALIZE } from '../mcp/d
 import { serveStdio } from '../mcp/stdio.ts';
 import { MCP_TOOLS } from '../mcp/tools.ts';
 import { VERSION } from '../version.ts';
-import { MARKS, type PreparedResponses, type PreparedEra, type PreparedTool } from './prepared.ts';
+import { MARKS, type PreparedEra, type PreparedResponses, type PreparedTool } from './prepared.ts';
 
 /** The revision whose requests name their revision, without `initialize`. */
 const [REQUEST_REVISION] = VERSIONS_WITHOUT_INITIALIZE;
