@@ -34,7 +34,7 @@ describe('a choice of tools', () => {
     expect(choose(NAMES.slice(0, 2).toReversed().join(', '))).toEqual(NAMES.slice(0, 2));
   });
 
-  it.each(['', 'dance', `${NAMES[0]},`, `${NAMES[0]},dance`, 'ALL'])('a choice of tools cannot be "%s"', (text) => {
+  it.each(['', 'dance', `${NAMES[0]},`, `${NAMES[0]},dance`, 'ALL'])('rejects the tool choice "%s"', (text) => {
     expect(chooseTools(text)).toBeUndefined();
   });
 });
