@@ -170,7 +170,7 @@ describe.each(SDKS)('a turn with the AI SDK $major', (sdk) => {
       const tools = sdk.memoryTools(memory, { ...HASTY, userId: null });
       const options = { toolCallId: 'a', messages: [], context: {} };
       const recall = () => tools.memory_recall.execute?.({ query: 'anything' }, options);
-      await expect(recall()).rejects.toThrow(/^UNAVAILABLE: .* Wait a few seconds and call again\.$/s);
+      await expect(recall()).rejects.toThrow(/^UNAVAILABLE: .* otherwise wait a few seconds and call again\.$/s);
       await expect(recall()).rejects.toThrow(/^UNAVAILABLE: the memory service was not called, because it failed less/);
       await expect(tools.memory_session.execute?.({ session_id: 'any' }, options)).rejects.toThrow(
         /^UNAVAILABLE: the memory service was not called/,

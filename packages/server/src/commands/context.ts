@@ -30,7 +30,7 @@ export const contextCommand: AddCommand = (program, env) => {
     command,
     'memoryd context --user ada',
     "memoryd context --user ada 'Plan a dinner for Ada' --budget 400",
-    'memoryd context --url http://127.0.0.1:8090 --user ada --session-id chat-7 --reset --json',
+    'memoryd context --url http://127.0.0.1:8090 --session-id chat-7 --reset',
   );
   withMemoryOptions(command, SCOPE_OPTIONS).action((words: string[], flags: CommonFlags) =>
     printContext(words.join(' '), flags, env),
