@@ -78,7 +78,7 @@ function getBody([type, { schema }]: [string, { schema: Schema }]): fc.Arbitrary
 /** Changes the fields of a body that contradict each other. Their schemas do not express these rules. */
 function toCoherentBody(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
-  const names = Object.keys(value);
+  const names = Object.entries(value).flatMap(([name, field]) => (field === null ? [] : [name]));
   const fields = Object.entries(value).filter(([name]) => isCoherent(name, names));
   // A memory must end after it begins.
   return Object.fromEntries(
@@ -88,9 +88,13 @@ function toCoherentBody(value: unknown): unknown {
 
 const LAST_TIME = '9999-12-31T23:59:59.999Z';
 
-/** Returns false for `shared` without a user or an agent, and for `current` with `as_of`, which the service refuses. */
+/**
+ * Returns false for fields that the service refuses: `shared` without a user or an agent, `once` and `reset` without a
+ * session, and `current` with `as_of`.
+ */
 function isCoherent(name: string, names: readonly string[]): boolean {
   if (name === 'shared') return names.includes('user_id') || names.includes('agent_id');
+  if (name === 'once' || name === 'reset') return names.includes('session_id');
   return name !== 'current' || !names.includes('as_of');
 }
 
