@@ -28,7 +28,7 @@ interface PromptContextRequest extends PromptContextOptions {
 }
 
 /**
- * Returns the context of a prompt that is built anew for each call of a model, so that a memory may be given again. If
+ * Returns the context of a prompt that is rebuilt for each call of a model, so that a memory may be given again. If
  * the request is larger than the service accepts, requests the context again without `knownTexts`, so that the context
  * may repeat them.
  *

@@ -1,10 +1,10 @@
-import { Content, ExternalId, MemoryId, requestTime, SessionId, SessionIdOrNull, Tags, Timestamp } from './field.ts';
+import { Content, MemoryId, requestTime, SessionId } from './field.ts';
 import { FilterExpression } from './filter-expression.ts';
 import { DEFAULTS, LIMITS } from './limits.ts';
-import { ownerFields, scopeFields } from './scope.ts';
+import { placeFields } from './recall.ts';
+import { scopeFields } from './scope.ts';
 import { TIME_ZONE_MUST } from './time-zone.ts';
 import Type from './typebox.ts';
-import { outdatedFields } from './validity.ts';
 
 function flag(description: string, options: { default?: boolean } = {}) {
   return Type.Optional(Type.Boolean({ ...options, description, 'x-must': 'be true or false' }));
@@ -100,12 +100,7 @@ export const ContextMemory = Type.Object({
   highlight: Type.Optional(
     Type.String({ description: 'The part of a long content that the text shows. Absent if the text shows all of it.' }),
   ),
-  tags: Tags,
-  session_id: SessionIdOrNull,
-  ...ownerFields,
-  external_id: Type.Optional(ExternalId),
-  created_at: Timestamp,
-  ...outdatedFields,
+  ...placeFields,
 });
 export type ContextMemory = Type.Static<typeof ContextMemory>;
 

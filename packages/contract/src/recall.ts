@@ -144,16 +144,21 @@ export const Explanation = Type.Object(
 );
 export type Explanation = Type.Static<typeof Explanation>;
 
-export const RecallResult = Type.Object({
-  id: MemoryId,
-  content: Content,
-  score: Type.Number({ minimum: 0, maximum: 1, description: 'Relevance to the query, from 0 to 1.' }),
+/** Where a memory in the response to a query belongs, when it was created, and whether it holds. */
+export const placeFields = {
   tags: Tags,
   session_id: SessionIdOrNull,
   ...ownerFields,
   external_id: Type.Optional(ExternalId),
   created_at: Timestamp,
   ...outdatedFields,
+};
+
+export const RecallResult = Type.Object({
+  id: MemoryId,
+  content: Content,
+  score: Type.Number({ minimum: 0, maximum: 1, description: 'Relevance to the query, from 0 to 1.' }),
+  ...placeFields,
   ...revisionField,
   explanation: Type.Optional(Explanation),
   highlight: Type.Optional(

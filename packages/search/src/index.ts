@@ -120,4 +120,4 @@ export { copyString, fold } from './text/fold.ts';
 export { getParts } from './text/parts.ts';
 export { asksFor, mayNeedQuestion, statesNothing } from './text/reply.ts';
 export { getGraphemes, getSentences } from './text/segments.ts';
-export { getLabel, NO_SPEAKER, readTraits } from './text/traits.ts';
+export { getLabel, NO_SPEAKER, ROLE_TAG, readTraits } from './text/traits.ts';

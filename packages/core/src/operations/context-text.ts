@@ -8,13 +8,12 @@ import {
   getOutdatedFacts,
   toLine,
 } from '@memoryd/contract/tools';
-import type { RecalledMemory } from '@memoryd/search';
+import { type RecalledMemory, ROLE_TAG } from '@memoryd/search';
 import { toOutdated } from '../request-filter.ts';
 import { toTimestamp } from '../time.ts';
 
 /** Prefix of the tag that names the project of a memory. */
 const PROJECT_TAG = 'project:';
-const ROLE_TAG = 'role:';
 
 /** Maximum characters of the name of a session or a project. Ids of many digits tell a model nothing and cost tokens. */
 const MAX_NAME_CHARS = 24;

@@ -23,12 +23,11 @@ import {
 } from '@memoryd/search';
 import { findResults, Stages } from '../find.ts';
 import { type AskingSession, type Given, NOTHING } from '../given-memories.ts';
-import { toCondition, toExternalId, toOutdated, toOwner, toOwnerFilter } from '../request-filter.ts';
-import { toTimestamp } from '../time.ts';
+import { toCondition, toOwnerFilter } from '../request-filter.ts';
 import { ContextSelection, MIN_MEMORY_TOKENS, type Taken } from './context-selection.ts';
 import type { Core } from './core.ts';
 import { createHighlighter } from './highlight.ts';
-import { toAsked, track } from './recall.ts';
+import { toAsked, toPlace, track } from './recall.ts';
 
 const check = createCheck(ContextRequest, 'request');
 
@@ -258,11 +257,6 @@ function toContextMemory({ memory, why, score, highlight }: Taken): ContextMemor
     why,
     ...(score !== undefined && { score }),
     ...(highlight !== undefined && { highlight }),
-    tags: memory.tags,
-    session_id: memory.sessionId,
-    ...toOwner(memory),
-    ...toExternalId(memory),
-    created_at: toTimestamp(memory.createdAt),
-    ...toOutdated(memory),
+    ...toPlace(memory),
   };
 }

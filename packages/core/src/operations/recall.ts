@@ -84,17 +84,24 @@ function trimmedQuery(query: string): string {
   throw invalidRequest([{ path: '/query', message }]);
 }
 
-function toResult({ memory, score, ranked }: SearchResult, getExplanation: Explain | undefined): RecallResult {
+/** Returns `placeFields` of a memory. */
+export function toPlace(memory: RecalledMemory) {
   return {
-    id: memory.id,
-    content: memory.content,
-    score,
     tags: memory.tags,
     session_id: memory.sessionId,
     ...toOwner(memory),
     ...toExternalId(memory),
     created_at: toTimestamp(memory.createdAt),
     ...toOutdated(memory),
+  };
+}
+
+function toResult({ memory, score, ranked }: SearchResult, getExplanation: Explain | undefined): RecallResult {
+  return {
+    id: memory.id,
+    content: memory.content,
+    score,
+    ...toPlace(memory),
     ...toRevision(memory),
     ...(ranked && getExplanation && { explanation: getExplanation(memory.content, ranked) }),
   };
