@@ -1,7 +1,7 @@
 // Makes the published package independent of @memoryd/contract: writes the contract's types in plain TypeScript to
 // dist/contract.d.ts, generated from its schemas and interfaces; copies its standalone modules; and rewrites imports to
 // these files.
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const contract = await import('@memoryd/contract');
@@ -85,6 +85,8 @@ for (const name of STANDALONE) {
   // The source map of a bundled module is not copied.
   writeFileSync(`${dist}${name}.js`, code.replace(/^\/\/# sourceMappingURL=.*$/m, ''));
 }
+// The declarations of the client export this function of a standalone module.
+copyFileSync(`${contractDist}token-estimate.d.ts`, `${dist}token-estimate.d.ts`);
 
 for (const name of readdirSync(dist).filter((entry) => /\.(d\.ts|js)$/.test(entry))) {
   const before = readFileSync(dist + name, 'utf8');
