@@ -203,7 +203,8 @@ describe.each(['database file', 'PostgreSQL database'] as const)('on a %s', (kin
       const later = createBatch('later');
       const answer = send(first.server.port, later).catch(() => undefined);
       const getChanged = async () => (await first.recall('later', 'top_k=1')).total;
-      await expect.poll(getChanged, { interval: 0 }).toBeGreaterThan(0);
+      // With pauses, because a recall on PostgreSQL takes the processor from the import that it waits for.
+      await expect.poll(getChanged, { interval: 50 }).toBeGreaterThan(0);
       await first.server.kill();
       await answer;
       const second = await startAgain(first);
