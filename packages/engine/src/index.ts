@@ -1,7 +1,7 @@
 export type { Telemetry } from '@memoryd/core';
 export { FairQueue } from '@memoryd/core';
 export type { DistillerOption, EmbedderOption } from '@memoryd/core/models';
-export type { EmbedderHealth, RerankerHealth } from '@memoryd/core/operations';
+export type { EmbedderHealth, HookApi, RerankerHealth } from '@memoryd/core/operations';
 export { assertNewKey } from '@memoryd/core/operations';
 export type {
   Administration,
@@ -13,6 +13,7 @@ export type {
   StorageCopy,
   TelemetryEvent,
 } from '@memoryd/core/ports';
+export { getWordSegments } from '@memoryd/search';
 export type { Verified, VerifyStage } from '@memoryd/sqlite';
 export { backUpFile, placeFile, restoreFile } from '@memoryd/sqlite';
 export type { Engine, EngineOptions, EngineSettings, EngineState } from './engine.ts';

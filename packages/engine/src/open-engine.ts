@@ -17,6 +17,7 @@ import {
   extractive,
   GivenMemories,
   getNamespaces,
+  hookApi,
   KeyRing,
   memoryApi,
   openEmbedderEarly,
@@ -144,6 +145,10 @@ async function open(options: FilledOptions): Promise<Engine> {
     namespace(name, scope = 'operate', keyId) {
       assertKeepableNamespace(name);
       return withScope(memoryApi(core, name, scope, keyId));
+    },
+    hookMemories(name, keyId) {
+      assertKeepableNamespace(name);
+      return withScope(hookApi({ ...core, redactor: knownFormats }, name, keyId));
     },
     keys,
     namespaces: getNamespaces(storage, clock),

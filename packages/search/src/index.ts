@@ -119,5 +119,5 @@ export { cutAround, type Part, SentenceStarts } from './text/excerpt.ts';
 export { copyString, fold } from './text/fold.ts';
 export { getParts } from './text/parts.ts';
 export { asksFor, mayNeedQuestion, statesNothing } from './text/reply.ts';
-export { getGraphemes, getSentences } from './text/segments.ts';
+export { getGraphemes, getSentences, getWords as getWordSegments } from './text/segments.ts';
 export { getLabel, NO_SPEAKER, ROLE_TAG, readTraits } from './text/traits.ts';

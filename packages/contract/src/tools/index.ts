@@ -11,6 +11,7 @@ export {
   getOutdatedFacts,
   toLine,
   type View,
+  withoutListings,
 } from './listing.ts';
 export { toLocalTimes } from './local-times.ts';
 export type { Tool, ToolCall } from './tool.ts';

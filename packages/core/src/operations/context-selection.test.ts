@@ -5,7 +5,7 @@ import { ContextSelection, type SelectionOptions, type Taken } from './context-s
 
 function createSelection(options: Partial<SelectionOptions> = {}): ContextSelection {
   return new ContextSelection({
-    ...{ budget: 800, maxBytes: 1_000_000, zone: createTimeZone('UTC'), knownTexts: [] },
+    ...{ budget: 800, maxChars: 100_000, maxBytes: 1_000_000, zone: createTimeZone('UTC'), knownTexts: [] },
     getExcerpt: (content) => content.slice(0, 300),
     ...options,
   });
@@ -56,6 +56,17 @@ describe('ContextSelection', () => {
     const results = ['a', 'b', 'c'].map((name) => selection.take([toTaken(`${name} ${FILLER.repeat(60)}`)]));
     expect(results).toEqual([true, true, false]);
     expect(selection.finish().omitted).toBe(1);
+  });
+
+  it('takes memories until their entries reach the maximum characters of the text', () => {
+    const maxChars = 1000;
+    const selection = createSelection({ budget: 20_000, maxChars });
+    for (const name of ['a', 'b', 'c', 'd']) selection.take([toTaken(`${name} ${FILLER.repeat(4)}`)]);
+    const { text, taken, omitted } = selection.finish();
+    expect(taken.length).toBeGreaterThan(0);
+    expect(omitted).toBe(4 - taken.length);
+    expect(text.length).toBeLessThanOrEqual(maxChars);
+    expect(text.length).toBeGreaterThan(maxChars - FILLER.length * 5);
   });
 
   it('shortens no more texts when its work has reached the limit, and counts the others as omitted', () => {

@@ -22,6 +22,8 @@ interface Item extends Taken {
 export interface SelectionOptions {
   /** Maximum tokens of the text. */
   budget: number;
+  /** Maximum UTF-16 units of the text. */
+  maxChars: number;
   /** Maximum bytes of the contents of all memories together, for the response. */
   maxBytes: number;
   zone: TimeZone;
@@ -57,6 +59,7 @@ export class ContextSelection {
   readonly #known: KnownTexts;
   readonly #frameTokens: number;
   #tokens: number;
+  #chars: number;
   #bytes = 0;
   #work = 0;
 
@@ -64,8 +67,10 @@ export class ContextSelection {
     this.#options = options;
     this.#known = new KnownTexts(options.knownTexts);
     // The lines around the entries.
-    this.#frameTokens = estimateTokens(formatContext([''], options.zone));
+    const frame = formatContext([''], options.zone);
+    this.#frameTokens = estimateTokens(frame);
     this.#tokens = this.#frameTokens;
+    this.#chars = frame.length;
   }
 
   /**
@@ -77,7 +82,7 @@ export class ContextSelection {
   take(taken: readonly Taken[], maxEntryTokens = this.#options.budget): boolean {
     const last = taken.at(-1);
     if (!last || this.#ids.has(last.memory.id)) return false;
-    const { budget, maxBytes } = this.#options;
+    const { budget, maxChars, maxBytes } = this.#options;
     const maxTokens = Math.min(budget, this.#frameTokens + maxEntryTokens);
     // Most memories come when the text is full.
     const isFull = this.#tokens + MIN_MEMORY_TOKENS > maxTokens || this.#work > MAX_WORK;
@@ -86,11 +91,13 @@ export class ContextSelection {
     const items = fresh.map((each) => this.#toItem(each));
     const tokens = this.#tokens + items.reduce((sum, item) => sum + item.tokens, 0);
     const bytes = this.#bytes + items.reduce((sum, { memory }) => sum + Buffer.byteLength(memory.content), 0);
-    if (isFull || tokens > maxTokens || bytes > maxBytes) {
+    const chars = this.#chars + items.reduce((sum, { entry }) => sum + entry.length + 1, 0);
+    if (isFull || tokens > maxTokens || chars > maxChars || bytes > maxBytes) {
       this.#omitted.add(last.memory.id);
       return false;
     }
     this.#tokens = tokens;
+    this.#chars = chars;
     this.#bytes = bytes;
     for (const item of items) {
       this.#items.push(item);

@@ -56,12 +56,22 @@ interface Ask {
   spare: number;
 }
 
+/** Conditions of a caller that may not receive or use the whole context. */
+export interface ContextOptions {
+  /** The public id of the caller's key, for the log of recalls. */
+  keyId?: string | undefined;
+  /** Maximum UTF-16 units of the text. */
+  maxChars?: number;
+  /** After its abort, the caller does not receive the response, so nothing counts as given. */
+  signal?: AbortSignal;
+}
+
 /** See `MemoryApi.context`. */
 export async function context(
   core: Core,
   namespace: string,
   request: ContextRequest,
-  keyId?: string,
+  { keyId, maxChars = Number.POSITIVE_INFINITY, signal }: ContextOptions = {},
 ): Promise<ContextResponse> {
   assertValid(check, request);
   assertSession(request);
@@ -79,6 +89,7 @@ export async function context(
   ]);
   const selection = new ContextSelection({
     budget: ask.budget,
+    maxChars,
     maxBytes: core.maxAnswerBytes,
     zone: createTimeZone(asked.zone),
     knownTexts: request.exclude_texts ?? [],
@@ -95,7 +106,7 @@ export async function context(
   const { taken, ...response } = selection.finish();
   const ordinals = taken.map(({ memory }) => memory.ordinal);
   // An agent that lost its prompt in the meantime may not have read this response.
-  if (once && resetAt === ask.given.resetAt) core.given.add(once, ordinals, core.clock.now());
+  if (once && resetAt === ask.given.resetAt && !signal?.aborted) core.given.add(once, ordinals, core.clock.now());
   if (ask.query !== undefined && request.track !== false) {
     const memories = taken.filter(({ why }) => why === 'relevant').map(({ memory }) => memory);
     track(core, { namespace, keyId, of: ask.filter }, ask.query, { ...relevant, memories });

@@ -1,7 +1,16 @@
-import type { MemoryApi, Scope } from '@memoryd/contract';
+import type {
+  ContextRequest,
+  ContextResponse,
+  MemoryApi,
+  Scope,
+  StoreOptions,
+  StoreRequest,
+  StoreResponse,
+} from '@memoryd/contract';
+import type { ChangedFields } from '../ports/storage-memories.ts';
 import { forget, forgetMany, update } from './change-memories.ts';
 import { consolidate, consolidation, consolidations, undo } from './consolidation.ts';
-import { context } from './context.ts';
+import { type ContextOptions, context } from './context.ts';
 import type { Core } from './core.ts';
 import { corrections, decideCorrection } from './corrections.ts';
 import { exportMemories } from './export-memories.ts';
@@ -9,7 +18,7 @@ import { importMemories } from './import-memories.ts';
 import { stats } from './namespaces.ts';
 import { history, memories, memory, session, sessions, users } from './read-memories.ts';
 import { recall } from './recall.ts';
-import { store, storeBatch } from './store-memories.ts';
+import { store, storeAtOnce, storeBatch } from './store-memories.ts';
 
 /**
  * Creates the API for the memories of one namespace, for callers whose API key has the permissions of `scope`. Recalls
@@ -20,7 +29,7 @@ export function memoryApi(core: Core, namespace: string, scope: Scope, keyId?: s
     store: (...args) => store(core, namespace, ...args),
     storeBatch: (...args) => storeBatch(core, namespace, ...args),
     recall: (request) => recall(core, namespace, request, keyId),
-    context: (request) => context(core, namespace, request, keyId),
+    context: (request) => context(core, namespace, request, { keyId }),
     session: (...args) => session(core, namespace, ...args),
     sessions: (...args) => sessions(core, namespace, ...args),
     users: (...args) => users(core, namespace, ...args),
@@ -40,5 +49,29 @@ export function memoryApi(core: Core, namespace: string, scope: Scope, keyId?: s
     exportMemories: (...args) => exportMemories(core, namespace, ...args),
     importMemories: (...args) => importMemories(core, namespace, ...args),
     stats: (request) => stats(core, namespace, scope, request),
+  };
+}
+
+/** The API for the hooks of agent programs, which wait for each response. */
+export interface HookApi extends MemoryApi {
+  /**
+   * Stores a memory as `MemoryApi.store`, but does not wait for its vectors. If the owner has a memory with the external
+   * id, changes only the given fields that are in `changeable`, by default none. Other options are ignored.
+   */
+  store(request: StoreRequest, options?: HookStoreOptions): Promise<StoreResponse>;
+  /** Returns a context as `MemoryApi.context`, within the limits of a program. */
+  context(request: ContextRequest, options?: Pick<ContextOptions, 'maxChars' | 'signal'>): Promise<ContextResponse>;
+}
+
+interface HookStoreOptions extends StoreOptions {
+  changeable?: readonly (keyof ChangedFields)[];
+}
+
+/** Creates the API for the hooks of agent programs in one namespace. See `memoryApi`. */
+export function hookApi(core: Core, namespace: string, keyId?: string): HookApi {
+  return {
+    ...memoryApi(core, namespace, 'write', keyId),
+    store: (request, { changeable = [] } = {}) => storeAtOnce(core, namespace, request, changeable),
+    context: (request, options) => context(core, namespace, request, { ...options, keyId }),
   };
 }

@@ -52,6 +52,25 @@ export async function store(
   return withSimilar(response, await findSimilar(core, similarTo, count));
 }
 
+/**
+ * Stores a memory for a caller that cannot wait for its vectors. Resolves when the memory is on disk. If the owner has a
+ * memory with the external id, changes only the given fields that are in `changeable`.
+ */
+export async function storeAtOnce(
+  core: Core,
+  namespace: string,
+  request: StoreRequest,
+  changeable: readonly (keyof ChangedFields)[],
+): Promise<StoreResponse> {
+  const { request: accepted, redacted } = acceptStore(core, checkOne, request);
+  const memory = toNewMemory(core, namespace, accepted, core.arrivals.now());
+  memory.given &&= memory.given.filter((field) => changeable.includes(field));
+  const stored = await core.storage.store(memory);
+  // The queue has the text as soon as the call returns, and never rejects.
+  void announce(core, namespace, [memory], [stored]);
+  return toResponse(stored, memory, redacted);
+}
+
 function withSimilar(response: StoreResponse, similar: SimilarMemory[] | undefined): StoreResponse {
   return { ...response, ...(similar && { similar }) };
 }

@@ -40,6 +40,7 @@ import { exportMemories } from './routes/export.ts';
 import { forget, forgetMany } from './routes/forget.ts';
 import { health } from './routes/health.ts';
 import { history } from './routes/history.ts';
+import { hooks } from './routes/hooks.ts';
 import { importMemories } from './routes/import.ts';
 import { keys } from './routes/keys.ts';
 import { mcp } from './routes/mcp.ts';
@@ -67,6 +68,7 @@ const ROUTES = [
   storeBatch,
   recall,
   context,
+  hooks,
   session,
   sessions,
   users,

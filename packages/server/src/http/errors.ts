@@ -5,8 +5,8 @@ import { getVariable } from '../settings/names.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The setting that limits the body of the route's requests; `maxBodyBytes` if absent. */
-    bodySetting?: BodySetting;
+    /** The setting that limits the body of the route's requests; `maxBodyBytes` if absent, `none` for a fixed limit. */
+    bodySetting?: BodySetting | 'none';
   }
 }
 
@@ -25,8 +25,9 @@ function toMemoryError(thrown: unknown, { routeOptions }: FastifyRequest): Memor
   const { statusCode = 500, code = '' } = thrown as Partial<FastifyError>;
   if (statusCode === ERRORS.PAYLOAD_TOO_LARGE.status) {
     const { bodyLimit, config } = routeOptions;
-    const setting = getVariable(config?.bodySetting ?? 'maxBodyBytes');
-    const message = `the request body must be at most ${bodyLimit} bytes; raise the limit with ${setting}`;
+    const { bodySetting = 'maxBodyBytes' } = config ?? {};
+    const fix = bodySetting === 'none' ? 'shorten it' : `raise the limit with ${getVariable(bodySetting)}`;
+    const message = `the request body must be at most ${bodyLimit} bytes; ${fix}`;
     return new MemoryError('PAYLOAD_TOO_LARGE', message, { cause: thrown });
   }
   if (statusCode >= 400 && statusCode < 500) {

@@ -29,6 +29,7 @@ export const openApiOptions: FastifyDynamicSwaggerOptions = {
     },
     tags: [
       { name: 'memories', description: 'Store, recall, update and forget memories.' },
+      { name: 'agents', description: 'Hooks of agent programs.' },
       { name: 'service', description: 'Consolidation and monitoring.' },
       { name: 'administration', description: 'Keys, namespaces and quotas, for operators.' },
     ],

@@ -1,0 +1,235 @@
+import type { ContextRequest, ContextResponse, FilterExpression, StoreRequest, StoreResponse } from '@memoryd/contract';
+import type { Engine } from '@memoryd/engine';
+import { createAnswerKey, createPromptKey } from './keys.ts';
+import { canBeQuery, cutText, isAutomaticPrompt, isCommand, isWideEnough, toPersonText } from './person-text.ts';
+import type { HookEvent, Program, PromptEvent, StartEvent, TurnEndEvent } from './programs/program.ts';
+import { PROGRAMS, type ProgramName } from './programs/programs.ts';
+import { isInFolder, type Project, toFolderProject, toProjectTag } from './project.ts';
+import type { HookOwner, HookSession, HookSessions } from './sessions.ts';
+
+/** Maximum UTF-16 units of an answer that is stored. */
+const MAX_ANSWER_CHARS = 4000;
+
+/** Default tokens of a context. */
+const DEFAULT_TOKENS = { start: 800, prompt: 600 };
+
+export type HookMemories = ReturnType<Engine['hookMemories']>;
+
+/** What the hooks of a user may do. */
+export interface HookRules {
+  paused: boolean;
+  /** Folders in which, and below which, nothing is stored or given. */
+  ignoredFolders: readonly string[];
+}
+
+/** A call of a hook. */
+export interface HookCall {
+  program: ProgramName;
+  /** The parsed body, of any form. */
+  body: unknown;
+  owner: HookOwner;
+  capture: 'prompts' | 'turns' | 'off';
+  recall: 'on' | 'off';
+  /** Maximum tokens of a context. */
+  budget?: number | undefined;
+  /** The project that the headers name. */
+  project?: Project | undefined;
+  /** When the call arrived, in ms since 1970. */
+  at: number;
+  /** After its abort, the program does not receive the response. */
+  signal: AbortSignal;
+}
+
+/** The parts of the service that answer a hook. */
+export interface HookService {
+  /** The memories of the owner. */
+  memories: HookMemories;
+  sessions: HookSessions;
+  getRules(): Promise<HookRules>;
+  /** Runs a search when the service has a slot for it. */
+  whenFree<Result>(search: () => Promise<Result>): Promise<Result>;
+}
+
+/** The result of a call. */
+export interface HookAnswer {
+  /** The response to the program. */
+  response: object;
+  /** The write of the text, which may still be in progress. Absent if the call stores nothing. */
+  storing?: Promise<Outcome<StoreResponse>>;
+  /** Number of memories in the response. */
+  given: number;
+  /** The failure of the search for the context, if any. */
+  error?: unknown;
+}
+
+/** The result of an operation whose failure does not prevent a response. */
+export type Outcome<Value> = { value: Value } | { error: unknown };
+
+const NOTHING: HookAnswer = { response: {}, given: 0 };
+
+/** A call, the event that it reports, and the session of the event. */
+interface Turn<Event extends HookEvent = HookEvent> {
+  service: HookService;
+  call: HookCall;
+  program: Program;
+  event: Event;
+  session: HookSession;
+}
+
+/**
+ * Begins to store what a person typed, and returns what the program should know. Rejects if the rules cannot be read,
+ * since nothing may be stored or given then.
+ */
+export async function answerHook(service: HookService, call: HookCall): Promise<HookAnswer> {
+  const program: Program = PROGRAMS[call.program];
+  const event = isObject(call.body) ? program.read(call.body) : undefined;
+  if (!event || event.isByAgent) return NOTHING;
+  const session = service.sessions.open(call.owner, call.program, event.session);
+  session.folder ??= event.folder;
+  if (event.kind === 'compact' || (event.kind === 'start' && event.reset)) session.needsReset = true;
+  if (!isAllowed(await service.getRules(), [event.folder, session.folder])) return NOTHING;
+  const turn = { service, call, program, session };
+  switch (event.kind) {
+    case 'start':
+      return answerStart({ ...turn, event });
+    case 'prompt':
+      return answerPrompt({ ...turn, event });
+    case 'turn-end':
+      return answerTurnEnd({ ...turn, event });
+    default:
+      return NOTHING;
+  }
+}
+
+function isAllowed({ paused, ignoredFolders }: HookRules, folders: readonly (string | undefined)[]): boolean {
+  const isIgnored = (folder = '') => folder !== '' && ignoredFolders.some((ignored) => isInFolder(folder, ignored));
+  return !paused && !folders.some(isIgnored);
+}
+
+async function answerStart(turn: Turn<StartEvent>): Promise<HookAnswer> {
+  const { event, session, call } = turn;
+  const isKnown = session.isStarted;
+  session.isStarted = true;
+  if (call.recall === 'off' || (event.isRepeated && isKnown)) {
+    // A later event of the session may have no headers.
+    await getProject(turn);
+    return NOTHING;
+  }
+  return toAnswer(turn, await settle(give(turn, DEFAULT_TOKENS.start)));
+}
+
+async function answerPrompt(turn: Turn<PromptEvent>): Promise<HookAnswer> {
+  const { event, session, call, program } = turn;
+  session.isAutomatic = isAutomaticPrompt(event.text);
+  const text = toPersonText(event.text);
+  if (session.isAutomatic || text === '') return toAnswer(turn);
+  const { promptId, at = call.at } = event;
+  const report = { session: event.session, promptId, text, at };
+  const { key, isRepeated } = session.report(call.program, report, call.at);
+  if (isCommand(text)) return toAnswer(turn);
+  const isStored = call.capture !== 'off' && isWideEnough(text);
+  const isGiven = call.recall === 'on' && program.takesContextOnPrompt && !isRepeated && canBeQuery(text);
+  const storing = isStored ? settle(storeText(turn, { text, role: 'user', key })) : undefined;
+  const given = isGiven ? await settle(give(turn, DEFAULT_TOKENS.prompt, { text, key })) : undefined;
+  return { ...toAnswer(turn, given), ...(storing && { storing }) };
+}
+
+async function answerTurnEnd(turn: Turn<TurnEndEvent>): Promise<HookAnswer> {
+  const { event, session, call } = turn;
+  const text = cutText(toPersonText(event.answer), MAX_ANSWER_CHARS).trim();
+  if (call.capture !== 'turns' || text === '') return toAnswer(turn);
+  const { promptId, at = call.at } = event;
+  const known = session.findKey(promptId);
+  // The answer to a prompt that the program itself sent is a result of a sub-agent or of a scheduled task.
+  if (session.isAutomatic && (known === undefined || promptId === undefined)) return toAnswer(turn);
+  const key = createAnswerKey(known ?? createPromptKey({ session: event.session, promptId, text, at }));
+  return { ...toAnswer(turn), storing: settle(storeText(turn, { text, role: 'assistant', key })) };
+}
+
+/** Stores a text once. A prompt that is reported again stays unchanged; a later answer to it replaces the earlier one. */
+async function storeText(
+  turn: Turn,
+  { text, role, key }: { text: string; role: 'user' | 'assistant'; key: string },
+): Promise<StoreResponse> {
+  const { service, call, session } = turn;
+  const project = await getProject(turn);
+  const request: StoreRequest = {
+    content: text,
+    tags: [`role:${role}`, ...(project ? [toProjectTag(project)] : [])],
+    source: call.program,
+    session_id: session.id,
+    external_id: key,
+    metadata: project ? { project: project.id, ...(project.branch !== undefined && { branch: project.branch }) } : {},
+    ...toUser(call.owner),
+  };
+  return service.memories.store(request, { changeable: role === 'assistant' ? ['content'] : [] });
+}
+
+/**
+ * Returns the context for the start of a session, or for a prompt: memories of the project or of none, except those of
+ * the session and the prompt itself.
+ */
+async function give(turn: Turn, tokens: number, prompt?: { text: string; key: string }): Promise<ContextResponse> {
+  const { service, call, program, session } = turn;
+  const project = await getProject(turn);
+  const { needsReset } = session;
+  session.needsReset = false;
+  const request: ContextRequest = {
+    session_id: session.id,
+    budget: Math.min(call.budget ?? tokens, program.maxTokens ?? Number.POSITIVE_INFINITY),
+    filter: toFilter(project, prompt?.key),
+    ...(prompt && { query: prompt.text, exclude_texts: [prompt.text] }),
+    ...(needsReset && { reset: true }),
+    ...toUser(call.owner),
+  };
+  const options = { signal: call.signal, ...(program.maxChars !== undefined && { maxChars: program.maxChars }) };
+  return service.whenFree(() => service.memories.context(request, options));
+}
+
+function toFilter(project: Project | undefined, promptKey: string | undefined): FilterExpression {
+  const ofNone = { 'metadata.project': { $exists: false } };
+  return {
+    ...(project ? { $or: [{ 'metadata.project': project.id }, ofNone] } : ofNone),
+    ...(promptKey !== undefined && { external_id: { $ne: promptKey } }),
+  };
+}
+
+/**
+ * Returns the project of a session: as the headers named it at the start of the session; else as the session's newest
+ * memory has it, since the service may have been restarted; else the folder.
+ */
+async function getProject({ service, call, event, session }: Turn): Promise<Project | undefined> {
+  if (call.project && (event.kind === 'start' || !session.project?.isNamed)) {
+    session.project = { value: call.project, isNamed: true };
+  }
+  if (session.project) return session.project.value;
+  const { memories } = await service.memories.memories({ session_id: session.id, limit: 1, ...toUser(call.owner) });
+  const { project, branch } = memories[0]?.metadata ?? {};
+  const stored = typeof project === 'string' && { id: project, ...(typeof branch === 'string' && { branch }) };
+  const ofFolder = session.folder === undefined ? undefined : toFolderProject(session.folder);
+  session.project ??= { value: stored || ofFolder, isNamed: false };
+  return session.project.value;
+}
+
+function toUser({ userId }: HookOwner): { user_id?: string } {
+  return userId === '' ? {} : { user_id: userId };
+}
+
+/** Returns the result of an operation, or its failure. */
+export async function settle<Value>(operation: Promise<Value>): Promise<Outcome<Value>> {
+  try {
+    return { value: await operation };
+  } catch (error) {
+    return { error };
+  }
+}
+
+function toAnswer({ program, event }: Turn, given?: Outcome<ContextResponse>): HookAnswer {
+  if (given && 'error' in given) return { response: program.respond(event, undefined), given: 0, error: given.error };
+  const text = given?.value.text || undefined;
+  return { response: program.respond(event, text), given: given?.value.memories.length ?? 0 };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

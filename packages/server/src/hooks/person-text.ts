@@ -1,0 +1,95 @@
+import { withoutListings } from '@memoryd/contract/tools';
+import { getWordSegments } from '@memoryd/engine';
+import stringWidth from 'string-width';
+
+/** Names of the blocks that programs put into prompts. */
+const BLOCKS = [
+  'hook_context',
+  'system-reminder',
+  'system_reminder',
+  'command-message',
+  'command-name',
+  'command-args',
+  'command-contents',
+  'task-notification',
+  'teammate-message',
+  'local-command-caveat',
+  'local-command-stdout',
+  'local-command-stderr',
+  'bash-input',
+  'bash-stdout',
+  'bash-stderr',
+  'user-prompt-submit-hook',
+  'environment_context',
+  'user_instructions',
+  'ide_opened_file',
+  'ide_selection',
+];
+
+const BLOCK_TAG = new RegExp(`<(?<end>/?)(?<name>${BLOCKS.join('|')})(?:\\s[^<>]*)?>`, 'gi');
+
+/** The first characters of a prompt that a program sends itself: the result of a sub-agent or of a scheduled task. */
+const AUTOMATIC_PROMPT = /^\s*<(?:task-notification|teammate-message|scheduled-task)[\s>]/i;
+
+/** Minimum columns of a prompt that is stored. A wide character has two. */
+const MIN_STORED_COLUMNS = 12;
+/** Minimum words, or wide characters, of a prompt that can be a query. */
+const MIN_ASKED = { words: 3, wideChars: 6 };
+/** Characters that are examined to see whether a text is long enough. */
+const MAX_EXAMINED_CHARS = 1000;
+
+const WIDE_CHAR = /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Hangul}]/gu;
+
+/** Returns whether the program sent a prompt itself, without a person. */
+export function isAutomaticPrompt(text: string): boolean {
+  return AUTOMATIC_PROMPT.test(text);
+}
+
+/**
+ * Returns what a person typed: a text without the blocks that a program or memoryd put into it, and without characters
+ * that cannot be stored. A block without an end reaches to the end of the text.
+ */
+export function toPersonText(text: string): string {
+  return withoutBlocks(withoutListings(text)).replaceAll('\0', '').toWellFormed().trim();
+}
+
+function withoutBlocks(text: string): string {
+  const kept: string[] = [];
+  const open: string[] = [];
+  let from = 0;
+  for (const { index, 0: tag, groups: { end = '', name = '' } = {} } of text.matchAll(BLOCK_TAG)) {
+    const block = name.toLowerCase();
+    if (end === '') {
+      if (open.length === 0) kept.push(text.slice(from, index));
+      open.push(block);
+    } else if (open.includes(block)) {
+      open.length = open.lastIndexOf(block);
+      from = index + tag.length;
+    }
+  }
+  return [...kept, open.length > 0 ? '' : text.slice(from)].join('');
+}
+
+/** Returns whether a text is a command of the program, such as `/clear`; a path such as `/home/ada` is none. */
+export function isCommand(text: string): boolean {
+  return /^\/[^\s/]+(?:\s|$)/.test(text);
+}
+
+/** Returns whether a text is wide enough to be stored. */
+export function isWideEnough(text: string): boolean {
+  return stringWidth(text.slice(0, MAX_EXAMINED_CHARS)) >= MIN_STORED_COLUMNS;
+}
+
+/** Returns whether a text has enough words to be a query. */
+export function canBeQuery(text: string): boolean {
+  const start = text.slice(0, MAX_EXAMINED_CHARS);
+  if ((start.match(WIDE_CHAR)?.length ?? 0) >= MIN_ASKED.wideChars) return true;
+  let words = 0;
+  for (const { isWordLike } of getWordSegments(start)) if (isWordLike && ++words >= MIN_ASKED.words) return true;
+  return false;
+}
+
+/** Returns the first characters of a text, without half of a surrogate pair at the end. */
+export function cutText(text: string, maxChars: number): string {
+  return text.slice(0, maxChars).replace(/[\uD800-\uDBFF]$/, '');
+}

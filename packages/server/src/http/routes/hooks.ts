@@ -1,0 +1,221 @@
+import { LIMITS, MemoryError, UserId } from '@memoryd/contract';
+import { Type } from '@memoryd/contract/typebox';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type Caller, getBinding } from '../../caller.ts';
+import {
+  answerHook,
+  type HookAnswer,
+  type HookCall,
+  type HookService,
+  type Outcome,
+  settle,
+} from '../../hooks/answer-hook.ts';
+import { PROGRAM_NAMES, type ProgramName } from '../../hooks/programs/programs.ts';
+import { readProject } from '../../hooks/project.ts';
+import { HookSessions } from '../../hooks/sessions.ts';
+import { createDisconnectSignal } from '../disconnect-signal.ts';
+import { getValues } from '../request-headers.ts';
+import { createResponseSchemas } from '../response-schemas.ts';
+import type { App, Route, RouteContext } from './route.ts';
+
+const MAX_BODY_BYTES = 64 * 1024;
+const DEADLINE_MS = { minimum: 10, maximum: 10_000, default: 300 };
+
+const HookPath = Type.Object({
+  program: Type.String({ description: `The agent program: ${PROGRAM_NAMES.join(', ')}.` }),
+});
+
+const HookQuery = Type.Object(
+  {
+    user_id: Type.Optional(
+      Type.String({
+        ...UserId,
+        description:
+          'The person who uses the program. Without a user, texts are stored without one, and memories of all users are given.',
+      }),
+    ),
+    capture: Type.Optional(
+      Type.Enum(['prompts', 'turns', 'off'], {
+        default: 'prompts',
+        description: 'What is stored: the prompts of the person, or also the last answer to each, or nothing.',
+        'x-must': 'be prompts, turns or off',
+      }),
+    ),
+    recall: Type.Optional(
+      Type.Enum(['on', 'off'], {
+        default: 'on',
+        description: 'Whether the program is given a context.',
+        'x-must': 'be on or off',
+      }),
+    ),
+    budget: Type.Optional(
+      Type.Integer({
+        minimum: LIMITS.minContextTokens,
+        maximum: LIMITS.contextTokens,
+        description:
+          'Maximum tokens of a context. Defaults to 800 at the start of a session, and to 600 with a prompt.',
+        'x-must': `be a whole number from ${LIMITS.minContextTokens} to ${LIMITS.contextTokens}`,
+      }),
+    ),
+    deadline_ms: Type.Optional(
+      Type.Integer({
+        ...DEADLINE_MS,
+        description: 'Maximum time of a response in ms. A context that is not ready by then is not given.',
+        'x-must': `be a whole number from ${DEADLINE_MS.minimum} to ${DEADLINE_MS.maximum}`,
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+const HookHeaders = Type.Object({
+  'X-Memoryd-Project': Type.Optional(
+    Type.String({
+      description:
+        'The git remote of the project, such as `github.com/ada/garden`, as percent-encoded UTF-8. Read at the start of a ' +
+        'session. Without it, the folder in the body names the project.',
+    }),
+  ),
+  'X-Memoryd-Branch': Type.Optional(
+    Type.String({ description: 'The branch of the project, as percent-encoded UTF-8.' }),
+  ),
+});
+
+const HookResponse = Type.Object(
+  {},
+  {
+    additionalProperties: true,
+    description: 'What the program expects from a hook; `{}` if there is nothing to give.',
+  },
+);
+
+const config = { access: 'write', refusesForeignPages: true, bodySetting: 'none' } as const;
+
+/** `/hooks/{program}`: answers the hooks of agent programs. */
+export const hooks: Route = (app, context) => {
+  const sessions = new HookSessions();
+  const schema = {
+    operationId: 'answerHook',
+    summary: 'Answer a hook of an agent program',
+    description:
+      'The body is what the program sends to a hook, of at most 64 KiB. Stores what the person typed, and returns what the ' +
+      'agent should know: at the start of a session the context of the project, with a prompt what answers it, each memory ' +
+      'once in a session. Secrets are removed from all texts. Any JSON is accepted: unknown events and fields are ignored.',
+    tags: ['agents'],
+    params: HookPath,
+    headers: HookHeaders,
+    querystring: HookQuery,
+    body: Type.Unknown(),
+    response: createResponseSchemas(HookResponse, 'NOT_FOUND'),
+  };
+  const bodyLimit = Math.min(MAX_BODY_BYTES, context.settings.maxBodyBytes);
+  app.post('/hooks/:program', { schema, config, bodyLimit }, async (request, reply) => {
+    const { program } = request.params;
+    if (!isProgram(program)) {
+      throw new MemoryError('NOT_FOUND', `program must be one of ${PROGRAM_NAMES.join(', ')}`);
+    }
+    const { user_id, capture = 'prompts', recall = 'on', budget, deadline_ms = DEADLINE_MS.default } = request.query;
+    const owner = { namespace: request.caller.namespace, userId: toUserId(request.caller, user_id) };
+    const signal = createDeadline(reply, deadline_ms);
+    const call: HookCall = {
+      ...{ program, owner, capture, recall, budget, signal },
+      body: request.body,
+      project: readProject(getHeader(request, 'x-memoryd-project'), getHeader(request, 'x-memoryd-branch')),
+      at: Date.now(),
+    };
+    const answering = answerHook(createService(app, context, request, sessions, signal), call);
+    void reportFailures(context, request, answering);
+    const answer = await untilAborted(settle(answering), signal);
+    if (!answer || 'error' in answer) return {};
+    await untilAborted(answer.value.storing, signal);
+    return answer.value.response;
+  });
+};
+
+function isProgram(name: string): name is ProgramName {
+  return (PROGRAM_NAMES as string[]).includes(name);
+}
+
+/** Returns the user of a call, empty without one. Throws FORBIDDEN if the key is bound to another user. */
+function toUserId({ userId: bound }: Caller, userId: string | undefined): string {
+  if (bound === undefined || userId === undefined || bound === userId) return bound ?? userId ?? '';
+  throw new MemoryError('FORBIDDEN', 'user_id must match the user that the API key is bound to, or be omitted');
+}
+
+/** Returns a header that was sent once. */
+function getHeader(request: FastifyRequest, name: string): string | undefined {
+  const values = getValues(request, name);
+  return values.length === 1 ? values[0] : undefined;
+}
+
+/** Returns a signal that is aborted when the response is due, or when the client disconnects. */
+function createDeadline(reply: FastifyReply, deadlineMs: number): AbortSignal {
+  const due = AbortSignal.timeout(Math.max(1, Math.round(deadlineMs - reply.elapsedTime)));
+  return AbortSignal.any([due, createDisconnectSignal(reply.raw)]);
+}
+
+/** Resolves with the result of work, or with undefined if the signal is aborted first. The work must not reject. */
+async function untilAborted<Result>(
+  work: Promise<Result> | undefined,
+  signal: AbortSignal,
+): Promise<Result | undefined> {
+  if (!work || signal.aborted) return undefined;
+  let stop = () => {};
+  const aborted = new Promise<undefined>((resolve) => {
+    stop = () => resolve(undefined);
+    signal.addEventListener('abort', stop);
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+function createService(
+  app: App,
+  { engine }: RouteContext,
+  { caller }: FastifyRequest,
+  sessions: HookSessions,
+  signal: AbortSignal,
+): HookService {
+  const { namespace, keyId } = caller;
+  const memories = engine.hookMemories(namespace, keyId);
+  const binding = getBinding(caller);
+  return {
+    memories: binding ? memories.scope(binding) : memories,
+    sessions,
+    getRules: async () => ({ paused: false, ignoredFolders: [] }),
+    async whenFree(search) {
+      const release = await app.acquireSlot('recall', namespace, signal);
+      try {
+        return await search();
+      } finally {
+        release();
+      }
+    },
+  };
+}
+
+/** Logs what failed in a call, also after its response. */
+async function reportFailures(
+  { telemetry }: RouteContext,
+  { id, caller, params }: FastifyRequest,
+  answering: Promise<HookAnswer>,
+): Promise<void> {
+  const answer = await settle(answering);
+  const stored: Outcome<unknown> | undefined = 'value' in answer ? await answer.value.storing : undefined;
+  const errors = [
+    'error' in answer ? answer.error : answer.value.error,
+    stored && 'error' in stored ? stored.error : undefined,
+  ];
+  for (const error of errors) {
+    if (error === undefined) continue;
+    const facts = { request_id: id, namespace: caller.namespace, ...(params as { program: string }) };
+    const isKnown = error instanceof MemoryError && error.code !== 'INTERNAL_ERROR';
+    telemetry.report({
+      ...{ level: isKnown ? 'warn' : 'error', component: 'hooks', event: 'hook_failed' },
+      ...(isKnown ? { facts: { ...facts, message: error.message } } : { facts, error }),
+    });
+  }
+}
