@@ -214,6 +214,10 @@ describe('the client for operators and the OpenAPI document', () => {
     expect((await client.listNamespaces()).namespaces).toContainEqual(
       expect.objectContaining({ name: 'kitchen', quota, keys: 0 }),
     );
+    const hooks = { paused: true, ignored_folders: ['/a b'], programs: [] };
+    expect(await client.setHooks({ paused: true, ignored_folders: ['/a b'] }, { user_id: id })).toEqual(hooks);
+    expect(await client.hooks({ user_id: id })).toEqual(hooks);
+    expect(await client.hooks()).toMatchObject({ paused: false });
     expect(await client.deleteNamespace('kitchen')).toEqual({ name: 'kitchen', status: 'deleted', deleted_count: 0 });
     for (const name of ['.', '..', '', 'nobody']) {
       await expect(client.deleteNamespace(name), name).rejects.toMatchObject({ code: 'NOT_FOUND' });

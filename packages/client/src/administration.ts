@@ -1,12 +1,21 @@
-import type { ApiKey, ApiKeyWithSecret, NamespaceQuota, NamespaceSummary, NewKey } from '@memoryd/contract';
-import { toPath } from './address.ts';
+import type {
+  ApiKey,
+  ApiKeyWithSecret,
+  HookSettingsChange,
+  HooksRequest,
+  HooksResponse,
+  NamespaceQuota,
+  NamespaceSummary,
+  NewKey,
+} from '@memoryd/contract';
+import { toPath, toQueryString } from './address.ts';
 import { toJsonBody } from './json-body.ts';
 import { MemoryError } from './memory-error.ts';
 import type { Operation } from './operations.ts';
 import { readJson } from './response-body.ts';
 import { type CallOptions, Transport, type TransportOptions } from './transport.ts';
 
-/** Operations on the API keys, namespaces and quotas of a service, by the names of the client's methods. */
+/** Operations on the API keys, namespaces, quotas and hooks of a service, by the names of the client's methods. */
 export const ADMINISTRATION = {
   listKeys: { method: 'GET', path: '/keys' },
   addKey: { method: 'POST', path: '/keys' },
@@ -15,19 +24,23 @@ export const ADMINISTRATION = {
   setQuota: { method: 'PUT', path: '/namespaces/{name}' },
   deleteNamespace: { method: 'DELETE', path: '/namespaces/{name}' },
   setUserQuota: { method: 'PUT', path: '/users/{user_id}/quota' },
+  hooks: { method: 'GET', path: '/hooks' },
+  setHooks: { method: 'PUT', path: '/hooks' },
 } as const satisfies Record<string, Operation>;
 
 /** Parts of a request that its operation does not define. */
 interface Parts {
   /** Value of the parameter in the path. */
   id?: string;
+  query?: object;
   body?: object;
 }
 
 /**
  * Client for the operators of a service. Every call needs an API key with the scope `operate`, or none while the
- * service accepts local requests without a key. Calls reject with the `MemoryError` of this package. Reads and quotas
- * are retried if no response arrives; `addKey`, `revokeKey` and `deleteNamespace` are not.
+ * service accepts local requests without a key; `hooks` needs the scope `read`, and `setHooks` the scope `write`. Calls
+ * reject with the `MemoryError` of this package. Reads, quotas and hook settings are retried if no response arrives;
+ * `addKey`, `revokeKey` and `deleteNamespace` are not.
  *
  * @example
  * const { key } = await new AdministrationClient({ url, apiKey }).addKey({ namespace: 'kitchen', scope: 'write' });
@@ -85,10 +98,24 @@ export class AdministrationClient {
     return this.#send(ADMINISTRATION.setUserQuota, call, { id: userId, body: quota });
   }
 
+  /** Returns the settings of a user, or of nobody, for the hooks of agent programs, and the activity of the hooks. */
+  async hooks(request: HooksRequest = {}, call: CallOptions = {}): Promise<HooksResponse> {
+    return this.#send(ADMINISTRATION.hooks, call, { query: request });
+  }
+
+  /** Changes the hook settings of a user, or of nobody. Settings that are absent stay as they are. */
+  async setHooks(
+    settings: HookSettingsChange,
+    request: HooksRequest = {},
+    call: CallOptions = {},
+  ): Promise<HooksResponse> {
+    return this.#send(ADMINISTRATION.setHooks, call, { query: request, body: settings });
+  }
+
   async #send<T extends object>(
     { method, path: template }: Operation,
     call: CallOptions,
-    { id, body }: Parts = {},
+    { id, query = {}, body }: Parts = {},
   ): Promise<T> {
     const path = id === undefined ? template : toPath(template, id);
     if (path === undefined) {
@@ -98,7 +125,7 @@ export class AdministrationClient {
       );
     }
     const repeatable = method === 'GET' || method === 'PUT';
-    const request = { method, path, repeatable, ...(body && { body: toJsonBody(body) }) };
+    const request = { method, path: path + toQueryString(query), repeatable, ...(body && { body: toJsonBody(body) }) };
     return this.#transport.send(request, call, ({ response }) => readJson<T>(response));
   }
 }

@@ -17,6 +17,7 @@ export * from './filter-type.ts';
 export * from './forget.ts';
 export * from './format-count.ts';
 export * from './history.ts';
+export * from './hook-settings.ts';
 export * from './import.ts';
 export * from './json-value.ts';
 export * from './limits.ts';

@@ -63,6 +63,11 @@ export const LIMITS = {
   keyNameChars: 128,
   /** API keys in one database, including revoked keys. */
   keys: 10_000,
+  /** Folders of one user in which hooks do nothing, and characters of one path. */
+  ignoredFolders: 100,
+  folderChars: 1024,
+  /** Users of one namespace with hook settings. */
+  hookUsers: 100_000,
 } as const;
 
 export const DEFAULTS = {

@@ -2,6 +2,7 @@
 
 export type {
   Administration,
+  Hooks,
   KeyHolder,
   KeySnapshot,
   KeyStore,

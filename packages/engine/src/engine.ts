@@ -1,7 +1,7 @@
 import type { MemoryApi, Scopable, Scope, StatsResponse } from '@memoryd/contract';
 import type { Telemetry } from '@memoryd/core';
 import type { EmbedderHealth, HookApi, RerankerHealth } from '@memoryd/core/operations';
-import type { Administration, Clock, IdSource, StorageCondition, StorageCopy } from '@memoryd/core/ports';
+import type { Administration, Clock, Hooks, IdSource, StorageCondition, StorageCopy } from '@memoryd/core/ports';
 import type { DatabaseState } from './database-health.ts';
 import type { DatabaseOptions } from './open-storage.ts';
 
@@ -148,6 +148,7 @@ export interface Engine extends Administration {
    * @param keyId the public id of the caller's key, for the log of recalls
    */
   namespace(name: string, scope?: Scope, keyId?: string): Scopable<MemoryApi>;
+  hooks: Hooks;
   /**
    * Returns the API of one namespace for the hooks of agent programs. Secrets are removed from all texts and queries,
    * whatever `redact` is. See `namespace` for the other properties.

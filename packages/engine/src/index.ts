@@ -6,6 +6,7 @@ export { assertNewKey } from '@memoryd/core/operations';
 export type {
   Administration,
   Clock,
+  Hooks,
   KeyHolder,
   Keys,
   Namespaces,

@@ -34,6 +34,7 @@ interface Contents {
   /** The exported lines of each namespace. */
   lines: Record<string, string[]>;
   keys: KeySnapshot['keys'] | undefined;
+  hooks: Awaited<ReturnType<OpenDatabase['storage']['allHookSettings']>>;
 }
 
 /** Returns all data that a migration copies. */
@@ -47,6 +48,7 @@ export function getContents(database: DatabaseOptions): Promise<Contents> {
       for await (const line of exportLines(storage, name)) exported.push(line);
       lines[name] = exported;
     }
-    return { namespaces, lines, keys: (await keys.read())?.keys };
+    const hooks = await storage.allHookSettings('many');
+    return { namespaces, lines, keys: (await keys.read())?.keys, hooks };
   });
 }

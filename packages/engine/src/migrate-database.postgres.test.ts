@@ -31,6 +31,7 @@ describe('a migration between a file and PostgreSQL', () => {
       await storage.storeMany(Array.from({ length: MANY }, (_, i) => memory(`many ${i}`)));
       await storage.setQuota('many', { memories: MANY - 1, bytes: null });
       await storage.setQuota('nothing', { memories: 5, bytes: 0 });
+      for (const userId of ['', 'ada']) await storage.changeHookSettings('many', userId, { ignored_folders: ['/ünï'] });
       const key = {
         namespace: 'team b',
         userId: '',

@@ -32,7 +32,7 @@ export interface Migrated {
 const AT_REST = { workingMax: Number.MAX_SAFE_INTEGER, recalls: false };
 
 /**
- * Migrates all data of one database to another: memories with history and links, quotas and keys. Does not migrate
+ * Migrates all data of one database to another: memories with history and links, quotas, hook settings and keys. Does not migrate
  * consolidation runs and idempotency keys. Vectors are re-embedded. The target must be empty, or contain part of the
  * data from an interrupted migration. Compares both databases at the end.
  *
@@ -106,6 +106,9 @@ class Migration {
       if (quota.memories !== null || quota.bytes !== null) await this.#target.storage.setQuota(name, quota);
       for (const { userId, ...own } of await this.#source.storage.userQuotas(name)) {
         await this.#target.storage.setUserQuota(name, userId, own);
+      }
+      for (const { userId, ...settings } of await this.#source.storage.allHookSettings(name)) {
+        await this.#target.storage.changeHookSettings(name, userId, settings);
       }
     }
     await this.#assertSameUsage(all);

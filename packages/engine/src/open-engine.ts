@@ -9,6 +9,7 @@ import {
   assertKeepableNamespace,
   ConsolidationSchedule,
   Consolidator,
+  createHooks,
   createRecallForCheck,
   createSeal,
   EmbeddingQueue,
@@ -152,6 +153,7 @@ async function open(options: FilledOptions): Promise<Engine> {
     },
     keys,
     namespaces: getNamespaces(storage, clock),
+    hooks: createHooks(storage),
     backup: (signal) => storage.backup(signal),
     async databaseState(scope = 'operate') {
       const { stats, ...state } = await health.getState();

@@ -386,6 +386,15 @@ export const MIGRATIONS: readonly SchemaStep[] = [
     bytes bigint,
     PRIMARY KEY (namespace, user_id)
   );
+  -- The settings of a user, or of nobody (user_id ''), for the hooks of agent programs. paused: 1 if the hooks do nothing.
+  -- ignored_folders: JSON array of paths. An owner with the default settings has no row.
+  CREATE TABLE hook_setting (
+    namespace text COLLATE "C" NOT NULL,
+    user_id text COLLATE "C" NOT NULL,
+    paused integer NOT NULL,
+    ignored_folders text NOT NULL,
+    PRIMARY KEY (namespace, user_id)
+  );
   -- Usage of a namespace (user_id '') and of each user: memories that clients stored, including merged and evicted
   -- memories, and bytes of their texts, including earlier texts. Semantic memories and texts written by consolidation
   -- are not counted. The usage is the sum of its slots, as for tiers. Slot -1 is the row that every user with memories

@@ -242,6 +242,8 @@ describe('a key that is bound to a user or an agent', () => {
     { method: 'POST', path: '/corrections/x?user_id=ben', json: { accept: true } },
     { method: 'POST', path: '/import?user_id=ben', body: '' },
     { path: '/users' },
+    { path: '/hooks?user_id=ben' },
+    { method: 'PUT', path: '/hooks?user_id=ben', json: { paused: true } },
     { method: 'POST', path: '/consolidate' },
     { path: '/consolidations' },
     { method: 'PUT', path: '/users/ada/quota', json: { memories: 0, bytes: 0 } },

@@ -25,7 +25,8 @@ export type AuditEvent =
   | 'key_added'
   | 'key_revoked'
   | 'namespace_deleted'
-  | 'quota_changed';
+  | 'quota_changed'
+  | 'hooks_changed';
 
 /**
  * Reports an audit event with its caller.

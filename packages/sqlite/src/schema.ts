@@ -376,6 +376,16 @@ export const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (namespace, user_id)
   ) STRICT, WITHOUT ROWID;
 
+  -- The settings of users, or of nobody (user_id is ''), for the hooks of agent programs. paused: 1 if the hooks do nothing.
+  -- ignored_folders: JSON array of paths. Owners with the default settings have no row.
+  CREATE TABLE hook_setting (
+    namespace TEXT NOT NULL,
+    user_id TEXT NOT NULL,
+    paused INTEGER NOT NULL,
+    ignored_folders TEXT NOT NULL,
+    PRIMARY KEY (namespace, user_id)
+  ) STRICT, WITHOUT ROWID;
+
   -- Usage of namespaces (user_id is '') and of users: memories including hidden ones, and bytes of texts including
   -- earlier ones. Semantic memories and texts written by consolidation do not count. A user without any memory has no
   -- row. users and sessions: only for namespaces, the number of users with a row, and of sessions in session_count.

@@ -348,6 +348,7 @@ export function namespaceStorageContract(tested: TestedStorage): void {
     it.each<[string, () => Promise<unknown>]>([
       ['memories', () => storeMemory()],
       ['quotas', () => tested.storage.setQuota('a', { memories: 1, bytes: null })],
+      ['hook settings', () => tested.storage.changeHookSettings('a', 'ada', { paused: true })],
       [
         'keys',
         () =>

@@ -1,6 +1,8 @@
 import type {
   ApiKey,
   ApiKeyWithSecret,
+  HookSettings,
+  HookSettingsChange,
   NamespaceQuota,
   NamespaceSummary,
   NewKey,
@@ -69,6 +71,27 @@ export interface Namespaces {
    * latest of any namespace.
    */
   totals(): Promise<StatsResponse>;
+}
+
+/**
+ * The settings of users for the hooks of agent programs. `userId` undefined: hooks that name no user. The settings of one
+ * user never apply to another. The caller checks that it may act for the user.
+ */
+export interface Hooks {
+  /** Returns the settings of a user. Not paused and without ignored folders by default. */
+  getSettings(namespace: string, userId: string | undefined): Promise<HookSettings>;
+  /**
+   * Returns the settings of a user as they were at most two seconds ago, for a request that must not wait for the
+   * database each time. A change through this object is visible at once. Rejects with UNAVAILABLE if the database
+   * cannot be used.
+   */
+  getRecentSettings(namespace: string, userId: string | undefined): Promise<HookSettings>;
+  /**
+   * Changes the settings that are present, and returns all settings of the user. Removes repeated folders. Rejects with
+   * INVALID_REQUEST for an invalid user or change, and with CONFLICT if `LIMITS.hookUsers` other users of the namespace
+   * have settings.
+   */
+  putSettings(namespace: string, userId: string | undefined, change: HookSettingsChange): Promise<HookSettings>;
 }
 
 /** Administration of a database, which a server may use at the same time. */

@@ -4,6 +4,7 @@ import type { Lease, Notices } from './coordination.ts';
 import type { ConsolidationStorage, DistilStorage, RunStorage } from './storage-consolidation.ts';
 import type { CorrectionStorage } from './storage-corrections.ts';
 import type { ExportStorage } from './storage-export.ts';
+import type { HookStorage } from './storage-hooks.ts';
 import type { MemoryStorage } from './storage-memories.ts';
 import type { CachedStates, NamespaceStorage } from './storage-namespaces.ts';
 import type { VectorStorage } from './storage-vectors.ts';
@@ -23,6 +24,7 @@ export interface Storage
     ConsolidationStorage,
     DistilStorage,
     CorrectionStorage,
+    HookStorage,
     ExportStorage {
   /** Returns the secret of the database: 32 hexadecimal digits, the same in every process that opens the database. */
   secret(): Promise<string>;

@@ -130,6 +130,10 @@ async function deleteRemainingData(transaction: Transaction, namespace: string, 
     await transaction.run(sql`
       DELETE FROM ${raw(table)} AS m WHERE m.namespace = ${namespace} AND ${isOfOwners(transaction.dialect, of)}`);
   }
+  // Hook settings are those of a user with all agents.
+  if (of.agentIds !== undefined || of.userIds === undefined) return;
+  await transaction.run(sql`
+    DELETE FROM hook_setting AS m WHERE m.namespace = ${namespace} AND ${isOfOwners(transaction.dialect, of)}`);
 }
 
 function toDeleted(memory: Erasable): DeletedMemory {
@@ -300,7 +304,7 @@ function getFirst(transaction: Transaction, namespace: string, ordinals: Sql) {
     CROSS JOIN memory m WHERE m.namespace = ${namespace} AND m.ordinal = first.ordinal`);
 }
 
-const NAMESPACE_TABLES = ['consolidation_run', 'idempotency_key', 'declined_group', 'quota'];
+const NAMESPACE_TABLES = ['consolidation_run', 'idempotency_key', 'declined_group', 'quota', 'hook_setting'];
 const COUNTERS = ['tier_count', 'session_count', 'usage'];
 
 /** Deletes the remaining data of a namespace. Counters stay if memories were stored during the deletion. */

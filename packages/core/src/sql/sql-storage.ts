@@ -112,6 +112,9 @@ export function sqlStorage(runner: SqlRunner) {
     userQuotas: (namespace) => read('userQuotas', namespace),
     setQuota: (namespace, own) => writeIn(namespace, 'setQuota', [namespace, '', own]),
     setUserQuota: (namespace, userId, own) => writeIn(namespace, 'setQuota', [namespace, userId, own]),
+    hookSettings: (...args) => read('hookSettings', ...args),
+    allHookSettings: (namespace) => read('allHookSettings', namespace),
+    changeHookSettings: (namespace, ...args) => writeIn(namespace, 'changeHookSettings', [namespace, ...args]),
     async deleteNamespace(namespace) {
       const arrivedUntil = await write('nothing', 'lastOrdinal', [namespace]);
       await write('keys', 'deleteKeys', [namespace]);

@@ -17,6 +17,7 @@ import {
 } from './database-marks.ts';
 import { correct, distil, dropCandidates, refresh } from './distil-groups.ts';
 import { dropNamespace, eraseBatch, forget, forgetBatch, lastOrdinal } from './forget-memories.ts';
+import { allHookSettings, changeHookSettings, hookSettings } from './hook-settings.ts';
 import { importRecords } from './import-records.ts';
 import { growth, memories, memory, newest, session } from './memory-pages.ts';
 import { mergeDuplicates } from './merge-duplicates.ts';
@@ -38,7 +39,7 @@ import { users } from './users.ts';
 export const readVerbs = {
   ...{ memory, history, textAt, memories, newest, growth, session, sessions, users },
   ...{ cosineScales, stats, totals, namespaces, namespaceUsage, userQuotas, secret, isMigrating, lastBackup, readKeys },
-  ...{ comparedMemories, corrections },
+  ...{ comparedMemories, corrections, hookSettings, allHookSettings },
   ...{ runs, run, changes, laterRuns, readGroup, planPromotion, planMergeAfter, planEvict, leastRetainedAfter },
 };
 
@@ -48,7 +49,7 @@ export const readVerbs = {
  */
 export const writeVerbs = {
   ...{ storeMany, importRecords, update, forget, forgetBatch, lastOrdinal, recordAccess, dropIdempotencyKeys },
-  ...{ eraseBatch, dropNamespace, setQuota, beginMigration, endMigration },
+  ...{ eraseBatch, dropNamespace, setQuota, changeHookSettings, beginMigration, endMigration },
   ...{
     keepCosineScales,
     openLoopback,

@@ -1,11 +1,12 @@
-import type { ContextRequest, ContextResponse, FilterExpression, StoreRequest, StoreResponse } from '@memoryd/contract';
+import type { ContextRequest, ContextResponse, FilterExpression, HookSettings, StoreRequest, StoreResponse } from '@memoryd/contract';
 import type { Engine } from '@memoryd/engine';
+import type { HookOwner } from './activity.ts';
 import { createAnswerKey, createPromptKey } from './keys.ts';
 import { canBeQuery, cutText, isAutomaticPrompt, isCommand, isWideEnough, toPersonText } from './person-text.ts';
 import type { HookEvent, Program, PromptEvent, StartEvent, TurnEndEvent } from './programs/program.ts';
 import { PROGRAMS, type ProgramName } from './programs/programs.ts';
 import { isInFolder, type Project, toFolderProject, toProjectTag } from './project.ts';
-import type { HookOwner, HookSession, HookSessions } from './sessions.ts';
+import type { HookSession, HookSessions } from './sessions.ts';
 
 /** Maximum UTF-16 units of an answer that is stored. */
 const MAX_ANSWER_CHARS = 4000;
@@ -14,13 +15,6 @@ const MAX_ANSWER_CHARS = 4000;
 const DEFAULT_TOKENS = { start: 800, prompt: 600 };
 
 export type HookMemories = ReturnType<Engine['hookMemories']>;
-
-/** What the hooks of a user may do. */
-export interface HookRules {
-  paused: boolean;
-  /** Folders in which, and below which, nothing is stored or given. */
-  ignoredFolders: readonly string[];
-}
 
 /** A call of a hook. */
 export interface HookCall {
@@ -45,7 +39,7 @@ export interface HookService {
   /** The memories of the owner. */
   memories: HookMemories;
   sessions: HookSessions;
-  getRules(): Promise<HookRules>;
+  getSettings(): Promise<HookSettings>;
   /** Runs a search when the service has a slot for it. */
   whenFree<Result>(search: () => Promise<Result>): Promise<Result>;
 }
@@ -77,7 +71,7 @@ interface Turn<Event extends HookEvent = HookEvent> {
 }
 
 /**
- * Begins to store what a person typed, and returns what the program should know. Rejects if the rules cannot be read,
+ * Begins to store what a person typed, and returns what the program should know. Rejects if the settings cannot be read,
  * since nothing may be stored or given then.
  */
 export async function answerHook(service: HookService, call: HookCall): Promise<HookAnswer> {
@@ -87,7 +81,7 @@ export async function answerHook(service: HookService, call: HookCall): Promise<
   const session = service.sessions.open(call.owner, call.program, event.session);
   session.folder ??= event.folder;
   if (event.kind === 'compact' || (event.kind === 'start' && event.reset)) session.needsReset = true;
-  if (!isAllowed(await service.getRules(), [event.folder, session.folder])) return NOTHING;
+  if (!isAllowed(await service.getSettings(), [event.folder, session.folder])) return NOTHING;
   const turn = { service, call, program, session };
   switch (event.kind) {
     case 'start':
@@ -101,8 +95,8 @@ export async function answerHook(service: HookService, call: HookCall): Promise<
   }
 }
 
-function isAllowed({ paused, ignoredFolders }: HookRules, folders: readonly (string | undefined)[]): boolean {
-  const isIgnored = (folder = '') => folder !== '' && ignoredFolders.some((ignored) => isInFolder(folder, ignored));
+function isAllowed({ paused, ignored_folders }: HookSettings, folders: readonly (string | undefined)[]): boolean {
+  const isIgnored = (folder = '') => folder !== '' && ignored_folders.some((ignored) => isInFolder(folder, ignored));
   return !paused && !folders.some(isIgnored);
 }
 

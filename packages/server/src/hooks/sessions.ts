@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import type { HookOwner } from './activity.ts';
 import { createPromptKey, createSessionId, digest, type PromptReport } from './keys.ts';
 import type { Project } from './project.ts';
 
@@ -7,12 +8,6 @@ const LIMITS = { owners: 1000, sessions: 64, prompts: 8 };
 
 /** Time within which two programs report the same prompt, at most. */
 const REPORT_WINDOW_MS = 60_000;
-
-/** The namespace and the user of a session. `userId` is empty without a user. */
-export interface HookOwner {
-  namespace: string;
-  userId: string;
-}
 
 /** A prompt that was reported. */
 interface ReportedPrompt {

@@ -47,7 +47,7 @@ describe('the OpenAPI document', () => {
   it('names its operations after the methods of the MemoryApi', async () => {
     const OPERATORS = [
       ...['root', 'health', 'readiness', 'liveness', 'metrics', 'listKeys', 'addKey', 'revokeKey'],
-      ...['listNamespaces', 'setQuota', 'setUserQuota', 'deleteNamespace'],
+      ...['listNamespaces', 'setQuota', 'setUserQuota', 'deleteNamespace', 'hooks', 'setHooks'],
     ];
     const operations = Object.values((await read()).paths).flatMap((path) => Object.values(path));
     const ids = operations.map(({ operationId }) => operationId).sort();

@@ -8,6 +8,7 @@ import type { Engine, Telemetry } from '@memoryd/engine';
 import Fastify, { type FastifyReply, type FastifyRequest, type FastifyServerOptions, type RouteOptions } from 'fastify';
 import { audited } from '../audit.ts';
 import { type Caller, getBinding } from '../caller.ts';
+import { HookActivity } from '../hooks/activity.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Settings } from '../settings/read.ts';
 import { createGate, type Gate, getApiKey } from './access.ts';
@@ -40,6 +41,7 @@ import { exportMemories } from './routes/export.ts';
 import { forget, forgetMany } from './routes/forget.ts';
 import { health } from './routes/health.ts';
 import { history } from './routes/history.ts';
+import { hookSettings } from './routes/hook-settings.ts';
 import { hooks } from './routes/hooks.ts';
 import { importMemories } from './routes/import.ts';
 import { keys } from './routes/keys.ts';
@@ -77,6 +79,7 @@ const ROUTES = [
   memories,
   keys,
   namespaces,
+  hookSettings,
   update,
   forget,
   forgetMany,
@@ -206,7 +209,8 @@ export async function buildApp(options: AppOptions): Promise<App> {
     const binding = getBinding(request.caller);
     return audited(binding ? memories.scope(binding) : memories, auditedCaller(request), telemetry);
   };
-  const context = { engine, getApi, gate, countExtraRequest, metrics, telemetry, settings };
+  const hookActivity = new HookActivity();
+  const context = { engine, getApi, gate, countExtraRequest, hookActivity, metrics, telemetry, settings };
   for (const route of ROUTES) route(app, context);
   // Begins the checks of the database, so that the first health probe finds a state.
   await engine.databaseState();

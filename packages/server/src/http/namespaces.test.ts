@@ -272,6 +272,9 @@ function* owned(): Iterable<Step> {
   yield { step: 'more users', url: '/users?cursor=none' };
   const quota = { memories: 10, bytes: null };
   yield { step: 'quota of Ann', method: 'PUT', url: '/users/ann/quota', payload: quota, operator: true };
+  yield { step: 'pause the hooks of Ann', method: 'PUT', url: '/hooks?user_id=ann', payload: { paused: true } };
+  yield { step: 'hooks of Ann', url: '/hooks?user_id=ann' };
+  yield { step: 'hooks of nobody', url: '/hooks' };
   yield { step: 'update of Ann', method: 'PUT', url: `/update/m0?${ann}`, payload: { importance: 1 } };
   yield { step: 'forget of Ann', method: 'DELETE', url: `/forget/m0?${ann}` };
   const headers = { 'content-type': 'application/x-ndjson' };

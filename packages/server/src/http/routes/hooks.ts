@@ -1,13 +1,12 @@
 import { LIMITS, MemoryError, UserId } from '@memoryd/contract';
 import { Type } from '@memoryd/contract/typebox';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type Caller, getBinding } from '../../caller.ts';
+import { getBinding } from '../../caller.ts';
 import {
   answerHook,
   type HookAnswer,
   type HookCall,
   type HookService,
-  type Outcome,
   settle,
 } from '../../hooks/answer-hook.ts';
 import { PROGRAM_NAMES, type ProgramName } from '../../hooks/programs/programs.ts';
@@ -16,6 +15,7 @@ import { HookSessions } from '../../hooks/sessions.ts';
 import { createDisconnectSignal } from '../disconnect-signal.ts';
 import { getValues } from '../request-headers.ts';
 import { createResponseSchemas } from '../response-schemas.ts';
+import { getHookOwner } from './hook-settings.ts';
 import type { App, Route, RouteContext } from './route.ts';
 
 const MAX_BODY_BYTES = 64 * 1024;
@@ -115,7 +115,7 @@ export const hooks: Route = (app, context) => {
       throw new MemoryError('NOT_FOUND', `program must be one of ${PROGRAM_NAMES.join(', ')}`);
     }
     const { user_id, capture = 'prompts', recall = 'on', budget, deadline_ms = DEADLINE_MS.default } = request.query;
-    const owner = { namespace: request.caller.namespace, userId: toUserId(request.caller, user_id) };
+    const owner = getHookOwner(request, user_id);
     const signal = createDeadline(reply, deadline_ms);
     const call: HookCall = {
       ...{ program, owner, capture, recall, budget, signal },
@@ -123,23 +123,22 @@ export const hooks: Route = (app, context) => {
       project: readProject(getHeader(request, 'x-memoryd-project'), getHeader(request, 'x-memoryd-branch')),
       at: Date.now(),
     };
-    const answering = answerHook(createService(app, context, request, sessions, signal), call);
-    void reportFailures(context, request, answering);
-    const answer = await untilAborted(settle(answering), signal);
-    if (!answer || 'error' in answer) return {};
-    await untilAborted(answer.value.storing, signal);
-    return answer.value.response;
+    const answering = answerHook(createService(app, context, request, { sessions, owner, signal }), call);
+    const respond = async () => {
+      const answer = await untilAborted(settle(answering), signal);
+      if (!answer || 'error' in answer) return {};
+      await untilAborted(answer.value.storing, signal);
+      return answer.value.response;
+    };
+    const response = await respond();
+    // Not awaited: the store may take longer than the program waits.
+    void report(context, request, call, answering, reply.elapsedTime);
+    return response;
   });
 };
 
 function isProgram(name: string): name is ProgramName {
   return (PROGRAM_NAMES as string[]).includes(name);
-}
-
-/** Returns the user of a call, empty without one. Throws FORBIDDEN if the key is bound to another user. */
-function toUserId({ userId: bound }: Caller, userId: string | undefined): string {
-  if (bound === undefined || userId === undefined || bound === userId) return bound ?? userId ?? '';
-  throw new MemoryError('FORBIDDEN', 'user_id must match the user that the API key is bound to, or be omitted');
 }
 
 /** Returns a header that was sent once. */
@@ -176,8 +175,7 @@ function createService(
   app: App,
   { engine }: RouteContext,
   { caller }: FastifyRequest,
-  sessions: HookSessions,
-  signal: AbortSignal,
+  { sessions, owner, signal }: Pick<HookCall, 'owner' | 'signal'> & { sessions: HookSessions },
 ): HookService {
   const { namespace, keyId } = caller;
   const memories = engine.hookMemories(namespace, keyId);
@@ -185,7 +183,7 @@ function createService(
   return {
     memories: binding ? memories.scope(binding) : memories,
     sessions,
-    getRules: async () => ({ paused: false, ignoredFolders: [] }),
+    getSettings: () => engine.hooks.getRecentSettings(namespace, owner.userId || undefined),
     async whenFree(search) {
       const release = await app.acquireSlot('recall', namespace, signal);
       try {
@@ -197,25 +195,37 @@ function createService(
   };
 }
 
-/** Logs what failed in a call, also after its response. */
-async function reportFailures(
-  { telemetry }: RouteContext,
-  { id, caller, params }: FastifyRequest,
+/** Counts a call, and logs what failed in it, once its store has ended. */
+async function report(
+  { telemetry, hookActivity }: RouteContext,
+  { id }: FastifyRequest,
+  { program, owner, at, signal }: HookCall,
   answering: Promise<HookAnswer>,
+  durationMs: number,
 ): Promise<void> {
+  const isLate = signal.aborted;
   const answer = await settle(answering);
-  const stored: Outcome<unknown> | undefined = 'value' in answer ? await answer.value.storing : undefined;
-  const errors = [
-    'error' in answer ? answer.error : answer.value.error,
-    stored && 'error' in stored ? stored.error : undefined,
-  ];
+  const stored = 'value' in answer ? await answer.value.storing : undefined;
+  const errors = [answer, stored].flatMap((outcome) => (outcome && 'error' in outcome ? [outcome.error] : []));
+  if ('value' in answer && answer.value.error !== undefined && !isLate) errors.push(answer.value.error);
   for (const error of errors) {
-    if (error === undefined) continue;
-    const facts = { request_id: id, namespace: caller.namespace, ...(params as { program: string }) };
-    const isKnown = error instanceof MemoryError && error.code !== 'INTERNAL_ERROR';
+    const facts = { request_id: id, namespace: owner.namespace, program };
+    const isKnown = isExpected(error);
     telemetry.report({
       ...{ level: isKnown ? 'warn' : 'error', component: 'hooks', event: 'hook_failed' },
       ...(isKnown ? { facts: { ...facts, message: error.message } } : { facts, error }),
     });
   }
+  const [error] = errors.map((each) => (isExpected(each) ? each.message : 'server error; see the log'));
+  const store = stored && 'value' in stored ? stored.value : undefined;
+  hookActivity.record(owner, program, {
+    ...{ at, durationMs, stored: store?.created ?? false },
+    redacted: store?.redacted?.reduce((sum, { count }) => sum + count, 0) ?? 0,
+    given: 'value' in answer ? answer.value.given : 0,
+    ...(error === undefined ? isLate && { error: 'the deadline passed' } : { error }),
+  });
+}
+
+function isExpected(error: unknown): error is MemoryError {
+  return error instanceof MemoryError && error.code !== 'INTERNAL_ERROR';
 }

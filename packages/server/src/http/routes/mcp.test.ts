@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { openEngine } from '@memoryd/engine';
 import Fastify from 'fastify';
 import { expect, it, onTestFinished } from 'vitest';
+import { HookActivity } from '../../hooks/activity.ts';
 import { createMetrics } from '../../metrics/metrics.ts';
 import { engineSettings } from '../../settings/engine-settings.ts';
 import { readSettings } from '../../settings/read.ts';
@@ -37,7 +38,10 @@ async function listen() {
   const api = engine.namespace('default');
   const countExtraRequest = async () => {};
   const gate = createGate(engine, settings);
-  mcp(app, { engine, getApi: () => api, gate, countExtraRequest, metrics: createMetrics(), telemetry, settings });
+  mcp(app, {
+    ...{ engine, getApi: () => api, gate, countExtraRequest, hookActivity: new HookActivity() },
+    ...{ metrics: createMetrics(), telemetry, settings },
+  });
   return { api, address: await app.listen({ host: '127.0.0.1', port: 0 }) };
 }
 

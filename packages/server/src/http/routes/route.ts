@@ -3,6 +3,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { MemoryApi } from '@memoryd/contract';
 import type { Engine, Telemetry } from '@memoryd/engine';
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest, RawServerDefault } from 'fastify';
+import type { HookActivity } from '../../hooks/activity.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
 import type { Settings } from '../../settings/read.ts';
 import type { Gate } from '../access.ts';
@@ -24,6 +25,7 @@ export interface RouteContext {
   gate: Gate;
   /** Counts an additional operation inside one HTTP request against the rate limit of its key. */
   countExtraRequest(request: FastifyRequest, reply: FastifyReply): Promise<void>;
+  hookActivity: HookActivity;
   metrics: Metrics;
   telemetry: Telemetry;
   settings: Pick<
