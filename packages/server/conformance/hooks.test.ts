@@ -49,7 +49,10 @@ describe('POST /hooks/claude-code', () => {
     expect(memories).toHaveLength(1);
     expect(memories[0]).toMatchObject({
       ...{ content: 'The narwhal figurine stands in the hall.', source: 'claude-code', session_id: 'claude-code:a' },
-      ...{ tags: ['role:user', 'project:garden'], metadata: { project: expect.stringMatching(/^garden-[0-9a-f]{8}$/) } },
+      ...{
+        tags: ['role:user', 'project:garden'],
+        metadata: { project: expect.stringMatching(/^garden-[0-9a-f]{8}$/) },
+      },
     });
     const second = await callHook(prompt('b', 'Where does the narwhal figurine stand?'), { user });
     expect(second.body).toEqual({

@@ -1,4 +1,11 @@
-import type { ContextRequest, ContextResponse, FilterExpression, HookSettings, StoreRequest, StoreResponse } from '@memoryd/contract';
+import type {
+  ContextRequest,
+  ContextResponse,
+  FilterExpression,
+  HookSettings,
+  StoreRequest,
+  StoreResponse,
+} from '@memoryd/contract';
 import type { Engine } from '@memoryd/engine';
 import type { HookOwner } from './activity.ts';
 import { createAnswerKey, createPromptKey } from './keys.ts';

@@ -19,7 +19,7 @@ interface ReportedPrompt {
   ids: Map<string, string | undefined>;
 }
 
-/** What the process remembers of a session. The loss of it costs little; see `HookSessions`. */
+/** A session of an agent program, as far as this process remembers it. See `HookSessions`. */
 export class HookSession {
   /** The session of the memories. */
   readonly id: string;

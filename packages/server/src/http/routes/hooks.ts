@@ -2,13 +2,7 @@ import { LIMITS, MemoryError, UserId } from '@memoryd/contract';
 import { Type } from '@memoryd/contract/typebox';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { getBinding } from '../../caller.ts';
-import {
-  answerHook,
-  type HookAnswer,
-  type HookCall,
-  type HookService,
-  settle,
-} from '../../hooks/answer-hook.ts';
+import { answerHook, type HookAnswer, type HookCall, type HookService, settle } from '../../hooks/answer-hook.ts';
 import { PROGRAM_NAMES, type ProgramName } from '../../hooks/programs/programs.ts';
 import { readProject } from '../../hooks/project.ts';
 import { HookSessions } from '../../hooks/sessions.ts';

@@ -1,0 +1,29 @@
+import { type Body, getText, type HookEvent, type Program } from './program.ts';
+
+/**
+ * Antigravity: `PreInvocation` and `Stop`. `PreInvocation` precedes each call of the model, so it is reported several
+ * times in a turn, and what it injects is for one call. The prompt is not in the body but in the file `transcriptPath`,
+ * which the service never opens: a hook may add it as `prompt`, with `prompt_id`, and the last answer as `answer`.
+ * Without a prompt, nothing is stored, and a context is given once, at the start of a conversation.
+ */
+export const antigravity: Program = {
+  read,
+  respond: (_event, context) => (context === undefined ? {} : { injectSteps: [{ ephemeralMessage: context }] }),
+  takesContextOnPrompt: true,
+};
+
+function read(body: Body): HookEvent | undefined {
+  const session = getText(body, 'conversationId', 'conversation_id', 'session_id');
+  if (session === undefined) return undefined;
+  const { workspacePaths: paths } = body;
+  const [path] = Array.isArray(paths) ? (paths as unknown[]) : [];
+  const fields = { session, folder: typeof path === 'string' ? path : getText(body, 'cwd') };
+  const promptId = getText(body, 'prompt_id', 'promptId');
+  const text = getText(body, 'prompt');
+  const answer = getText(body, 'answer');
+  const name = getText(body, 'hook_event_name', 'hookEventName') ?? (answer === undefined ? 'PreInvocation' : 'Stop');
+  if (name === 'Stop') return { ...fields, kind: 'turn-end', promptId, answer: answer ?? '' };
+  if (name !== 'PreInvocation') return undefined;
+  if (text !== undefined) return { ...fields, kind: 'prompt', promptId, text };
+  return { ...fields, kind: 'start', reset: false, isRepeated: true };
+}
