@@ -92,7 +92,7 @@ export async function context(
     maxChars,
     maxBytes: core.maxAnswerBytes,
     zone: createTimeZone(asked.zone),
-    knownTexts: request.exclude_texts ?? [],
+    knownTexts: toKnownTexts(core, request),
     getExcerpt: createHighlighter(ask.query ?? '', core.thesaurus),
   });
   // Nothing is awaited until `add`, so that concurrent requests of a session are not given the same memory.
@@ -174,6 +174,11 @@ function toAsk(
 function toQuery({ redactor }: Core, query = ''): string {
   const text = [...query.trim()].slice(0, LIMITS.queryChars).join('').trim();
   return redactor?.redact(text).text ?? text;
+}
+
+/** Returns the texts that the prompt contains, as they are and as they would be stored. */
+function toKnownTexts({ redactor }: Core, { exclude_texts: texts = [] }: ContextRequest): string[] {
+  return redactor ? texts.flatMap((text) => [...new Set([redactor.redact(text).text, text])]) : texts;
 }
 
 /** Returns a condition for the memories of a session that its agent still has in its prompt. */

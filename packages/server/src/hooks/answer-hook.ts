@@ -121,7 +121,7 @@ async function answerStart(turn: Turn<StartEvent>): Promise<HookAnswer> {
 
 async function answerPrompt(turn: Turn<PromptEvent>): Promise<HookAnswer> {
   const { event, session, call, program } = turn;
-  session.isAutomatic = isAutomaticPrompt(event.text);
+  session.isAutomatic = event.isAutomatic || isAutomaticPrompt(event.text) || session.isScheduled(event.text);
   const text = toPersonText(event.text);
   if (session.isAutomatic || text === '') return toAnswer(turn);
   const { promptId, at = call.at } = event;
@@ -131,12 +131,13 @@ async function answerPrompt(turn: Turn<PromptEvent>): Promise<HookAnswer> {
   const isStored = call.capture !== 'off' && isWideEnough(text);
   const isGiven = call.recall === 'on' && program.takesContextOnPrompt && !isRepeated && canBeQuery(text);
   const storing = isStored ? settle(storeText(turn, { text, role: 'user', key })) : undefined;
-  const given = isGiven ? await settle(give(turn, DEFAULT_TOKENS.prompt, { text, key })) : undefined;
+  const given = isGiven ? await settle(give(turn, DEFAULT_TOKENS.prompt, text)) : undefined;
   return { ...toAnswer(turn, given), ...(storing && { storing }) };
 }
 
 async function answerTurnEnd(turn: Turn<TurnEndEvent>): Promise<HookAnswer> {
   const { event, session, call } = turn;
+  session.schedule(event.scheduled ?? []);
   const text = cutText(toPersonText(event.answer), MAX_ANSWER_CHARS).trim();
   if (call.capture !== 'turns' || text === '') return toAnswer(turn);
   const { promptId, at = call.at } = event;
@@ -170,7 +171,7 @@ async function storeText(
  * Returns the context for the start of a session, or for a prompt: memories of the project or of none, except those of
  * the session and the prompt itself.
  */
-async function give(turn: Turn, tokens: number, prompt?: { text: string; key: string }): Promise<ContextResponse> {
+async function give(turn: Turn, tokens: number, prompt?: string): Promise<ContextResponse> {
   const { service, call, program, session } = turn;
   const project = await getProject(turn);
   const { needsReset } = session;
@@ -178,8 +179,8 @@ async function give(turn: Turn, tokens: number, prompt?: { text: string; key: st
   const request: ContextRequest = {
     session_id: session.id,
     budget: Math.min(call.budget ?? tokens, program.maxTokens ?? Number.POSITIVE_INFINITY),
-    filter: toFilter(project, prompt?.key),
-    ...(prompt && { query: prompt.text, exclude_texts: [prompt.text] }),
+    filter: toFilter(project),
+    ...(prompt !== undefined && { query: prompt, exclude_texts: [prompt] }),
     ...(needsReset && { reset: true }),
     ...toUser(call.owner),
   };
@@ -187,12 +188,10 @@ async function give(turn: Turn, tokens: number, prompt?: { text: string; key: st
   return service.whenFree(() => service.memories.context(request, options));
 }
 
-function toFilter(project: Project | undefined, promptKey: string | undefined): FilterExpression {
+/** Returns the filter for memories of a project, or of none. */
+function toFilter(project: Project | undefined): FilterExpression {
   const ofNone = { 'metadata.project': { $exists: false } };
-  return {
-    ...(project ? { $or: [{ 'metadata.project': project.id }, ofNone] } : ofNone),
-    ...(promptKey !== undefined && { external_id: { $ne: promptKey } }),
-  };
+  return project ? { $or: [{ 'metadata.project': project.id }, ofNone] } : ofNone;
 }
 
 /**

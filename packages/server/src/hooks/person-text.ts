@@ -13,6 +13,7 @@ const BLOCKS = [
   'command-contents',
   'task-notification',
   'teammate-message',
+  'cross-session-message',
   'local-command-caveat',
   'local-command-stdout',
   'local-command-stderr',
@@ -28,8 +29,8 @@ const BLOCKS = [
 
 const BLOCK_TAG = new RegExp(`<(?<end>/?)(?<name>${BLOCKS.join('|')})(?:\\s[^<>]*)?>`, 'gi');
 
-/** The first characters of a prompt that a program sends itself: the result of a sub-agent or of a scheduled task. */
-const AUTOMATIC_PROMPT = /^\s*<(?:task-notification|teammate-message|scheduled-task)[\s>]/i;
+/** The first characters of a prompt that a program sends itself: the result of a task, or the message of another agent. */
+const AUTOMATIC_PROMPT = /^\s*<(?:task-notification|teammate-message|cross-session-message)[\s>]/i;
 
 /** Minimum columns of a prompt that is stored. A wide character has two. */
 const MIN_STORED_COLUMNS = 12;

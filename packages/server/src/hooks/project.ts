@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { posix, win32 } from 'node:path';
 import { LIMITS } from '@memoryd/contract';
 import { cutText } from './person-text.ts';
 
@@ -71,10 +72,12 @@ export function isInFolder(path: string, folder: string): boolean {
   return inner === outer || inner.startsWith(outer.endsWith('/') ? outer : `${outer}/`);
 }
 
-/** Returns a path with `/` between its parts and none at its end. Paths of Windows are in lower case. */
-function normalizeFolder(path: string): string {
+/** Returns a path with `/` between its parts, none at its end, and no `..`. Paths of Windows are in lower case. */
+function normalizeFolder(folder: string): string {
+  const path = folder.replaceAll('\0', '').toWellFormed().normalize();
+  if (path === '') return '';
   const isWindows = /^(?:[a-z]:|\\\\)/i.test(path);
-  const plain = (isWindows ? path.toLowerCase().replaceAll('\\', '/') : path).replaceAll('\0', '').toWellFormed();
+  const plain = isWindows ? win32.normalize(path.toLowerCase()).replaceAll('\\', '/') : posix.normalize(path);
   return plain.replace(/\/+$/, '') || '/';
 }
 

@@ -6,6 +6,9 @@ import type { Project } from './project.ts';
 /** Maximum owners, sessions of one owner and prompts of one session that are remembered; the least recent are forgotten. */
 const LIMITS = { owners: 1000, sessions: 64, prompts: 8 };
 
+/** Scheduled prompts of one session that are remembered, and the characters by which they are compared. */
+const SCHEDULED = { prompts: 16, chars: 1000 };
+
 /** Time within which two programs report the same prompt, at most. */
 const REPORT_WINDOW_MS = 60_000;
 
@@ -34,9 +37,21 @@ export class HookSession {
   /** Whether the program itself sent the last prompt. */
   isAutomatic = false;
   readonly #prompts: ReportedPrompt[] = [];
+  /** Digests of the prompts that the program will send itself. */
+  #scheduled = new Set<string>();
 
   constructor(id: string) {
     this.id = id;
+  }
+
+  /** Remembers the prompts that the program will send itself. They may be cut to `SCHEDULED.chars` characters. */
+  schedule(prompts: readonly string[]): void {
+    this.#scheduled = new Set(prompts.slice(0, SCHEDULED.prompts).map(digestStart));
+  }
+
+  /** Returns whether the program was to send a prompt itself. */
+  isScheduled(text: string): boolean {
+    return this.#scheduled.has(digestStart(text));
   }
 
   /** Returns the external id of a prompt, of the last one without an id. Undefined if it is not remembered. */
@@ -66,6 +81,10 @@ export class HookSession {
     if (this.#prompts.length > LIMITS.prompts) this.#prompts.shift();
     return { key: prompt.key, isRepeated };
   }
+}
+
+function digestStart(text: string): string {
+  return digest(text.slice(0, SCHEDULED.chars));
 }
 
 /**

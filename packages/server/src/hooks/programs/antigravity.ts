@@ -1,4 +1,4 @@
-import { type Body, getText, type HookEvent, type Program } from './program.ts';
+import { type Body, getItems, getText, type HookEvent, type Program } from './program.ts';
 
 /**
  * Antigravity: `PreInvocation` and `Stop`. `PreInvocation` precedes each call of the model, so it is reported several
@@ -15,8 +15,7 @@ export const antigravity: Program = {
 function read(body: Body): HookEvent | undefined {
   const session = getText(body, 'conversationId', 'conversation_id', 'session_id');
   if (session === undefined) return undefined;
-  const { workspacePaths: paths } = body;
-  const [path] = Array.isArray(paths) ? (paths as unknown[]) : [];
+  const [path] = getItems(body, 'workspacePaths');
   const fields = { session, folder: typeof path === 'string' ? path : getText(body, 'cwd') };
   const promptId = getText(body, 'prompt_id', 'promptId');
   const text = getText(body, 'prompt');

@@ -1,7 +1,10 @@
-import { type Body, getText, getTime, type HookEvent, type Program } from './program.ts';
+import { type Body, getItems, getText, getTime, type HookEvent, type Program } from './program.ts';
 
 /** Ways in which a session starts without what the program was given before. */
 const LOST = new Set(['compact', 'clear', 'resume']);
+
+/** Values of `source` of a prompt that no person sent. The field may be absent. */
+const AUTOMATIC = new Set(['system', 'loop_wakeup', 'schedule_wakeup', 'poll_event']);
 
 /** The events with which programs that follow the hooks of Claude Code report prompts and answers. */
 interface Names {
@@ -29,11 +32,16 @@ export function readClaudeFormat(body: Body, names: Names = NAMES): HookEvent | 
       return { ...fields, kind: 'start', reset: LOST.has(getText(body, 'source') ?? '') };
     case names.compact:
       return { ...fields, kind: 'compact' };
-    case names.prompt:
-      return { ...fields, kind: 'prompt', promptId, at, text: getText(body, 'prompt') ?? '' };
+    case names.prompt: {
+      const isAutomatic = AUTOMATIC.has(getText(body, 'source') ?? '');
+      return { ...fields, kind: 'prompt', promptId, at, text: getText(body, 'prompt') ?? '', isAutomatic };
+    }
     case names.turnEnd: {
       const answer = getText(body, 'last_assistant_message', 'lastAssistantMessage', 'prompt_response') ?? '';
-      return { ...fields, kind: 'turn-end', promptId, at, answer };
+      const scheduled = getItems(body, 'session_crons').flatMap(
+        (task) => getText((task ?? {}) as Body, 'prompt') ?? [],
+      );
+      return { ...fields, kind: 'turn-end', promptId, at, answer, scheduled };
     }
     default:
       return undefined;

@@ -1,4 +1,4 @@
-import { type Body, getText, type HookEvent, type Program } from './program.ts';
+import { type Body, getItems, getText, type HookEvent, type Program } from './program.ts';
 
 /**
  * OpenCode, by memoryd's own plugin. The body of each event has `event`, `session_id` and `directory`, and `parent_id` in
@@ -36,7 +36,7 @@ function read(body: Body): HookEvent | undefined {
         ...fields,
         kind: 'prompt',
         promptId,
-        text: withoutQuotes(getText(body, 'text') ?? joinParts(body.parts)),
+        text: withoutQuotes(getText(body, 'text') ?? joinParts(body)),
       };
     case 'session.compacted':
       return { ...fields, kind: 'compact' };
@@ -48,8 +48,8 @@ function read(body: Body): HookEvent | undefined {
 }
 
 /** Joins the texts of the parts that a person typed; OpenCode and its plugins mark their own as synthetic. */
-function joinParts(parts: unknown): string {
-  const texts = (Array.isArray(parts) ? (parts as unknown[]) : []).flatMap((part) => {
+function joinParts(body: Body): string {
+  const texts = getItems(body, 'parts').flatMap((part) => {
     const { type, text, synthetic } = (part ?? {}) as Body;
     return type === 'text' && typeof text === 'string' && synthetic !== true ? [text] : [];
   });

@@ -17,10 +17,12 @@ export interface StartEvent extends EventFields {
   isRepeated?: boolean;
 }
 
-/** A person sent a prompt. */
+/** A prompt was sent. */
 export interface PromptEvent extends EventFields {
   kind: 'prompt';
   text: string;
+  /** Whether the program sent the prompt itself, without a person. */
+  isAutomatic?: boolean;
   promptId?: string | undefined;
   /** When the program sent the prompt, in ms since 1970. */
   at?: number | undefined;
@@ -30,6 +32,8 @@ export interface PromptEvent extends EventFields {
 export interface TurnEndEvent extends EventFields {
   kind: 'turn-end';
   answer: string;
+  /** The first characters of prompts that the program will send itself. */
+  scheduled?: readonly string[];
   /** The id of the answered prompt. */
   promptId?: string | undefined;
   /** When the program sent the event, in ms since 1970. */
@@ -66,6 +70,12 @@ export function getText(body: Body, ...names: string[]): string | undefined {
     if (typeof value === 'string' && value !== '') return value;
   }
   return undefined;
+}
+
+/** Returns the items of a field that is an array; none for any other field. */
+export function getItems(body: Body, name: string): readonly unknown[] {
+  const value = body[name];
+  return Array.isArray(value) ? value : [];
 }
 
 /** Returns the time in a field, as ISO 8601 or in ms since 1970. */
