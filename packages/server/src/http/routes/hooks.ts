@@ -9,6 +9,7 @@ import { HookSessions } from '../../hooks/sessions.ts';
 import { createDisconnectSignal } from '../disconnect-signal.ts';
 import { getValues } from '../request-headers.ts';
 import { createResponseSchemas } from '../response-schemas.ts';
+import { compileValidator } from '../validation.ts';
 import { getHookOwner } from './hook-settings.ts';
 import type { App, Route, RouteContext } from './route.ts';
 
@@ -103,7 +104,10 @@ export const hooks: Route = (app, context) => {
     response: createResponseSchemas(HookResponse, 'NOT_FOUND'),
   };
   const bodyLimit = Math.min(MAX_BODY_BYTES, context.settings.maxBodyBytes);
-  app.post('/hooks/:program', { schema, config, bodyLimit }, async (request, reply) => {
+  // Any JSON is accepted: a prompt may contain characters that a request to store must not.
+  const validatorCompiler: typeof compileValidator = (part) =>
+    part.httpPart === 'body' ? () => true : compileValidator(part);
+  app.post('/hooks/:program', { schema, config, bodyLimit, validatorCompiler }, async (request, reply) => {
     const { program } = request.params;
     if (!isProgram(program)) {
       throw new MemoryError('NOT_FOUND', `program must be one of ${PROGRAM_NAMES.join(', ')}`);
