@@ -17,6 +17,7 @@ const ON_POSTGRES_TOO = [
     'forget',
     'health',
     'history',
+    'hooks',
     'filters',
     'idempotency',
   ],

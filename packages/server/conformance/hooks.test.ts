@@ -141,7 +141,7 @@ describe('POST /hooks/{program}', () => {
     },
   };
 
-  it('has a row in this test for every program', () => {
+  it('supports exactly the programs of this table', () => {
     expect(Object.keys(PROGRAMS)).toEqual(PROGRAM_NAMES);
   });
 
@@ -310,15 +310,15 @@ describe('POST /hooks/{program}', () => {
     const toHeaders = (remote: string) => ({ 'x-memoryd-project': encodeURIComponent(remote) });
     const garden = { user, headers: toHeaders('https://ada:hunter2@github.com/ada/garden.git') };
     await callHook(start('a'), garden);
-    await callHook(prompt('a', 'The narwhal figurine of the garden stands in the shed.'), { user });
-    await callHook(prompt('b', 'The narwhal figurine of the house stands in the attic.', { cwd: '/home/ada/house' }), {
+    await callHook(prompt('a', 'The cracked ocarina of the garden is kept in the shed.'), { user });
+    await callHook(prompt('b', 'The cracked ocarina of the house is kept in the attic.', { cwd: '/home/ada/house' }), {
       user,
     });
-    await memoryd.store({ content: 'The narwhal figurine stands on a board.', user_id: user });
+    await memoryd.store({ content: 'The cracked ocarina is kept on a board.', user_id: user });
     const [first] = await getMemories(user);
     expect(first?.metadata).toEqual({ project: 'github.com/ada/garden' });
     const context = getContext(
-      await callHook(prompt('c', QUESTION, { cwd: '/elsewhere' }), {
+      await callHook(prompt('c', 'Where is the cracked ocarina kept?', { cwd: '/elsewhere' }), {
         user,
         headers: toHeaders('github.com/ada/garden'),
       }),
@@ -433,7 +433,7 @@ describe('a refused hook', () => {
     await expectCleanEnd(client.server);
   });
 
-  it('is an error for an unknown program, a large or malformed body, and a wrong parameter', async () => {
+  it('returns an error for an unknown program, a large or malformed body, and a wrong parameter', async () => {
     const body = prompt('a', STATEMENT);
     const unknown = await memoryd.send(toRequest(body, { program: 'emacs' }));
     expectError(unknown, { code: 'NOT_FOUND' });
@@ -475,7 +475,7 @@ describe('the deadline of a hook', () => {
     await expectCleanEnd(client.server);
   });
 
-  it('does not wait for the vectors of a stored prompt', async () => {
+  it('responds before a stored prompt has vectors', async () => {
     const embeddings = await startEmbeddingServer();
     onTestFinished(() => embeddings.close());
     const env = { SERVICE_EMBEDDER: 'openai:hashed-words', SERVICE_EMBEDDING_URL: embeddings.url };

@@ -244,6 +244,7 @@ describe('a key that is bound to a user or an agent', () => {
     { path: '/users' },
     { path: '/hooks?user_id=ben' },
     { method: 'PUT', path: '/hooks?user_id=ben', json: { paused: true } },
+    { method: 'POST', path: '/hooks/codex?user_id=ben', json: {} },
     { method: 'POST', path: '/consolidate' },
     { path: '/consolidations' },
     { method: 'PUT', path: '/users/ada/quota', json: { memories: 0, bytes: 0 } },

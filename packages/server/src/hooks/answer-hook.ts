@@ -51,35 +51,33 @@ export interface HookService {
   whenFree<Result>(search: () => Promise<Result>): Promise<Result>;
 }
 
-/** The result of a call. */
+/** The operations that a call begins, and the form of its response. */
 export interface HookAnswer {
-  /** The response to the program. */
-  response: object;
-  /** The write of the text, which may still be in progress. Absent if the call stores nothing. */
+  /** The write of the text; absent if the call stores nothing. */
   storing?: Promise<Outcome<StoreResponse>>;
-  /** Number of memories in the response. */
-  given: number;
-  /** The failure of the search for the context, if any. */
-  error?: unknown;
+  /** The search for the context; absent if the call gives nothing. */
+  giving?: Promise<Outcome<ContextResponse>>;
+  /** Returns the response to the program, without a text if nothing is given. */
+  respond(text?: string): object;
 }
 
 /** The result of an operation whose failure does not prevent a response. */
 export type Outcome<Value> = { value: Value } | { error: unknown };
 
-const NOTHING: HookAnswer = { response: {}, given: 0 };
+const NOTHING: HookAnswer = { respond: () => ({}) };
 
 /** A call, the event that it reports, and the session of the event. */
-interface Turn<Event extends HookEvent = HookEvent> {
+interface Turn {
   service: HookService;
   call: HookCall;
   program: Program;
-  event: Event;
+  event: HookEvent;
   session: HookSession;
 }
 
 /**
- * Begins to store what a person typed, and returns what the program should know. Rejects if the settings cannot be read,
- * since nothing may be stored or given then.
+ * Begins to store what a person typed, and to search for what the program should know. Rejects if the settings cannot be
+ * read, since nothing may be stored or given then.
  */
 export async function answerHook(service: HookService, call: HookCall): Promise<HookAnswer> {
   const program: Program = PROGRAMS[call.program];
@@ -89,17 +87,9 @@ export async function answerHook(service: HookService, call: HookCall): Promise<
   session.folder ??= event.folder;
   if (event.kind === 'compact' || (event.kind === 'start' && event.reset)) session.needsReset = true;
   if (!isAllowed(await service.getSettings(), [event.folder, session.folder])) return NOTHING;
-  const turn = { service, call, program, session };
-  switch (event.kind) {
-    case 'start':
-      return answerStart({ ...turn, event });
-    case 'prompt':
-      return answerPrompt({ ...turn, event });
-    case 'turn-end':
-      return answerTurnEnd({ ...turn, event });
-    default:
-      return NOTHING;
-  }
+  const turn = { service, call, program, event, session };
+  noteHeaders(turn);
+  return { ...begin(turn), respond: (text) => program.respond(event, text || undefined) };
 }
 
 function isAllowed({ paused, ignored_folders }: HookSettings, folders: readonly (string | undefined)[]): boolean {
@@ -107,45 +97,58 @@ function isAllowed({ paused, ignored_folders }: HookSettings, folders: readonly 
   return !paused && !folders.some(isIgnored);
 }
 
-async function answerStart(turn: Turn<StartEvent>): Promise<HookAnswer> {
-  const { event, session, call } = turn;
-  const isKnown = session.isStarted;
-  session.isStarted = true;
-  if (call.recall === 'off' || (event.isRepeated && isKnown)) {
-    // A later event of the session may have no headers.
-    await getProject(turn);
-    return NOTHING;
+type Begun = Pick<HookAnswer, 'storing' | 'giving'>;
+
+function begin(turn: Turn): Begun {
+  const { event } = turn;
+  switch (event.kind) {
+    case 'start':
+      return beginStart(turn, event);
+    case 'prompt':
+      return beginPrompt(turn, event);
+    case 'turn-end':
+      return beginTurnEnd(turn, event);
+    default:
+      return {};
   }
-  return toAnswer(turn, await settle(give(turn, DEFAULT_TOKENS.start)));
 }
 
-async function answerPrompt(turn: Turn<PromptEvent>): Promise<HookAnswer> {
-  const { event, session, call, program } = turn;
+function beginStart(turn: Turn, { isRepeated = false }: StartEvent): Begun {
+  const { session, call } = turn;
+  const isKnown = session.isStarted;
+  session.isStarted = true;
+  if (call.recall === 'off' || (isRepeated && isKnown)) return {};
+  return { giving: settle(give(turn, DEFAULT_TOKENS.start)) };
+}
+
+function beginPrompt(turn: Turn, event: PromptEvent): Begun {
+  const { session, call, program } = turn;
   session.isAutomatic = event.isAutomatic || isAutomaticPrompt(event.text) || session.isScheduled(event.text);
   const text = toPersonText(event.text);
-  if (session.isAutomatic || text === '') return toAnswer(turn);
+  if (session.isAutomatic || text === '') return {};
   const { promptId, at = call.at } = event;
   const report = { session: event.session, promptId, text, at };
   const { key, isRepeated } = session.report(call.program, report, call.at);
-  if (isCommand(text)) return toAnswer(turn);
+  if (isCommand(text)) return {};
   const isStored = call.capture !== 'off' && isWideEnough(text);
   const isGiven = call.recall === 'on' && program.takesContextOnPrompt && !isRepeated && canBeQuery(text);
-  const storing = isStored ? settle(storeText(turn, { text, role: 'user', key })) : undefined;
-  const given = isGiven ? await settle(give(turn, DEFAULT_TOKENS.prompt, text)) : undefined;
-  return { ...toAnswer(turn, given), ...(storing && { storing }) };
+  return {
+    ...(isStored && { storing: settle(storeText(turn, { text, role: 'user', key })) }),
+    ...(isGiven && { giving: settle(give(turn, DEFAULT_TOKENS.prompt, text)) }),
+  };
 }
 
-async function answerTurnEnd(turn: Turn<TurnEndEvent>): Promise<HookAnswer> {
-  const { event, session, call } = turn;
+function beginTurnEnd(turn: Turn, event: TurnEndEvent): Begun {
+  const { session, call } = turn;
   session.schedule(event.scheduled ?? []);
   const text = cutText(toPersonText(event.answer), MAX_ANSWER_CHARS).trim();
-  if (call.capture !== 'turns' || text === '') return toAnswer(turn);
+  if (call.capture !== 'turns' || text === '') return {};
   const { promptId, at = call.at } = event;
   const known = session.findKey(promptId);
   // The answer to a prompt that the program itself sent is a result of a sub-agent or of a scheduled task.
-  if (session.isAutomatic && (known === undefined || promptId === undefined)) return toAnswer(turn);
+  if (session.isAutomatic && (known === undefined || promptId === undefined)) return {};
   const key = createAnswerKey(known ?? createPromptKey({ session: event.session, promptId, text, at }));
-  return { ...toAnswer(turn), storing: settle(storeText(turn, { text, role: 'assistant', key })) };
+  return { storing: settle(storeText(turn, { text, role: 'assistant', key })) };
 }
 
 /** Stores a text once. A prompt that is reported again stays unchanged; a later answer to it replaces the earlier one. */
@@ -194,14 +197,17 @@ function toFilter(project: Project | undefined): FilterExpression {
   return project ? { $or: [{ 'metadata.project': project.id }, ofNone] } : ofNone;
 }
 
+/** Remembers the project that the headers name: at the start of the session, or if they have not named it before. */
+function noteHeaders({ call: { project }, event, session }: Turn): void {
+  if (!project || (event.kind !== 'start' && session.project?.isNamed)) return;
+  session.project = { value: project, isNamed: true };
+}
+
 /**
  * Returns the project of a session: as the headers named it at the start of the session; else as the session's newest
  * memory has it, since the service may have been restarted; else the folder.
  */
-async function getProject({ service, call, event, session }: Turn): Promise<Project | undefined> {
-  if (call.project && (event.kind === 'start' || !session.project?.isNamed)) {
-    session.project = { value: call.project, isNamed: true };
-  }
+async function getProject({ service, call, session }: Turn): Promise<Project | undefined> {
   if (session.project) return session.project.value;
   const { memories } = await service.memories.memories({ session_id: session.id, limit: 1, ...toUser(call.owner) });
   const { project, branch } = memories[0]?.metadata ?? {};
@@ -222,12 +228,6 @@ export async function settle<Value>(operation: Promise<Value>): Promise<Outcome<
   } catch (error) {
     return { error };
   }
-}
-
-function toAnswer({ program, event }: Turn, given?: Outcome<ContextResponse>): HookAnswer {
-  if (given && 'error' in given) return { response: program.respond(event, undefined), given: 0, error: given.error };
-  const text = given?.value.text || undefined;
-  return { response: program.respond(event, text), given: given?.value.memories.length ?? 0 };
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -98,11 +98,11 @@ describe('toPersonText', () => {
 });
 
 describe('isCommand', () => {
-  it.each(['/clear', '/review the gate', '/mcp:list\nall', '/compact '])('is true for %j', (text) => {
+  it.each(['/clear', '/review the gate', '/mcp:list\nall', '/compact '])('returns true for %j', (text) => {
     expect(isCommand(text)).toBe(true);
   });
   it.each(['/home/ada/x is broken, fix it', '// is a comment', '/', 'a /clear', '/usr/bin'])(
-    'is false for %j',
+    'returns false for %j',
     (text) => {
       expect(isCommand(text)).toBe(false);
     },
@@ -110,7 +110,7 @@ describe('isCommand', () => {
 });
 
 describe('isAutomaticPrompt', () => {
-  it('is true for the result of a task and the message of another agent only', () => {
+  it('returns true for the result of a task and the message of another agent only', () => {
     expect(isAutomaticPrompt('<task-notification>\n<task-id>7</task-id>')).toBe(true);
     expect(isAutomaticPrompt(' <cross-session-message from="b">done</cross-session-message>')).toBe(true);
     expect(isAutomaticPrompt('What is <task-notification>?')).toBe(false);
@@ -127,7 +127,7 @@ describe('isWideEnough', () => {
     ['😀😀😀😀😀😀', true],
     ['\u0301'.repeat(50), false],
     ['\n\n\n\n\n\n\n\n\n\n\n\n\n\nyes', false],
-  ])('of %j is %s', (text, expected) => {
+  ])('returns for %j the value %s', (text, expected) => {
     expect(isWideEnough(text)).toBe(expected);
   });
 });
@@ -142,7 +142,7 @@ describe('canBeQuery', () => {
     ['네', false],
     ['Wo steht\nes?', true],
     ['ประตูสวนสีอะไร', true],
-  ])('of %j is %s', (text, expected) => {
+  ])('returns for %j the value %s', (text, expected) => {
     expect(canBeQuery(text)).toBe(expected);
   });
 });

@@ -50,7 +50,7 @@ describe('toFolderProject', () => {
 });
 
 describe('toProjectTag', () => {
-  it('has the last part of a remote or the name of a folder, within the length of a tag', () => {
+  it('returns the last part of a remote or the name of a folder, within the length of a tag', () => {
     expect(toProjectTag({ id: 'github.com/ada/garden-00000000' })).toBe('project:garden-00000000');
     expect(toProjectTag(toFolderProject('/home/ada/my garden') ?? { id: '' })).toBe('project:my garden');
     expect(toProjectTag(toFolderProject(`/${'😀'.repeat(200)}`) ?? { id: '' })).toBe(`project:${'😀'.repeat(60)}`);
@@ -72,7 +72,7 @@ describe('isInFolder', () => {
     ['/home/ada/Private', '/home/ada/private', false],
     ['/home/ada/private/../public', '/home/ada/private', false],
     ['/home/ada/public/../private/x', '/home/ada/private', true],
-  ])('of %s in %s is %s', (path, folder, expected) => {
+  ])('returns for %s in %s the value %s', (path, folder, expected) => {
     expect(isInFolder(path, folder)).toBe(expected);
   });
 });

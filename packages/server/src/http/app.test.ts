@@ -47,7 +47,7 @@ describe('the OpenAPI document', () => {
   it('names its operations after the methods of the MemoryApi', async () => {
     const OPERATORS = [
       ...['root', 'health', 'readiness', 'liveness', 'metrics', 'listKeys', 'addKey', 'revokeKey'],
-      ...['listNamespaces', 'setQuota', 'setUserQuota', 'deleteNamespace', 'hooks', 'setHooks'],
+      ...['listNamespaces', 'setQuota', 'setUserQuota', 'deleteNamespace', 'hooks', 'setHooks', 'answerHook'],
     ];
     const operations = Object.values((await read()).paths).flatMap((path) => Object.values(path));
     const ids = operations.map(({ operationId }) => operationId).sort();

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Body, HookEvent } from './program.ts';
 import { PROGRAM_NAMES, PROGRAMS, type ProgramName } from './programs.ts';
 
-/** What a program sends, the event that it means, and the response with a context. */
+/** A body that a program sends, the event that it means, and the response with the context `C`. */
 interface Row {
   program: ProgramName;
   body: Body;

@@ -1,8 +1,15 @@
-import { LIMITS, MemoryError, UserId } from '@memoryd/contract';
+import { type ContextResponse, LIMITS, MemoryError, UserId } from '@memoryd/contract';
 import { Type } from '@memoryd/contract/typebox';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { getBinding } from '../../caller.ts';
-import { answerHook, type HookAnswer, type HookCall, type HookService, settle } from '../../hooks/answer-hook.ts';
+import {
+  answerHook,
+  type HookAnswer,
+  type HookCall,
+  type HookService,
+  type Outcome,
+  settle,
+} from '../../hooks/answer-hook.ts';
 import { PROGRAM_NAMES, type ProgramName } from '../../hooks/programs/programs.ts';
 import { readProject } from '../../hooks/project.ts';
 import { HookSessions } from '../../hooks/sessions.ts';
@@ -122,18 +129,19 @@ export const hooks: Route = (app, context) => {
       at: Date.now(),
     };
     const answering = answerHook(createService(app, context, request, { sessions, owner, signal }), call);
-    const respond = async () => {
-      const answer = await untilAborted(settle(answering), signal);
-      if (!answer || 'error' in answer) return {};
-      await untilAborted(answer.value.storing, signal);
-      return answer.value.response;
-    };
-    const response = await respond();
+    const answer = await untilAborted(settle(answering), signal);
+    const { storing, giving, respond } = answer && 'value' in answer ? answer.value : NO_ANSWER;
+    // The signal decides whether a context counts as given, so its response is the one that is sent.
+    const given = await untilAborted(giving, signal);
+    await untilAborted(storing, signal);
     // Not awaited: the store may take longer than the program waits.
-    void report(context, request, call, answering, reply.elapsedTime);
-    return response;
+    void report(context, request, { call, answering, given, durationMs: reply.elapsedTime });
+    return respond(given && 'value' in given ? given.value.text : undefined);
   });
 };
+
+/** The answer while the event of a call is unknown. */
+const NO_ANSWER: HookAnswer = { respond: () => ({}) };
 
 function isProgram(name: string): name is ProgramName {
   return (PROGRAM_NAMES as string[]).includes(name);
@@ -193,35 +201,45 @@ function createService(
   };
 }
 
-/** Counts a call, and logs what failed in it, once its store has ended. */
+/** A call after its response. */
+interface AnsweredCall {
+  call: HookCall;
+  answering: Promise<HookAnswer>;
+  /** The context, or its failure; undefined if it was late or none was asked for. */
+  given: Outcome<ContextResponse> | undefined;
+  durationMs: number;
+}
+
+/** Counts a call once its store has ended, and logs what failed. */
 async function report(
   { telemetry, hookActivity }: RouteContext,
   { id }: FastifyRequest,
-  { program, owner, at, signal }: HookCall,
-  answering: Promise<HookAnswer>,
-  durationMs: number,
+  { call: { program, owner, at, signal }, answering, given, durationMs }: AnsweredCall,
 ): Promise<void> {
   const isLate = signal.aborted;
   const answer = await settle(answering);
   const stored = 'value' in answer ? await answer.value.storing : undefined;
-  const errors = [answer, stored].flatMap((outcome) => (outcome && 'error' in outcome ? [outcome.error] : []));
-  if ('value' in answer && answer.value.error !== undefined && !isLate) errors.push(answer.value.error);
-  for (const error of errors) {
-    const facts = { request_id: id, namespace: owner.namespace, program };
-    const isKnown = isExpected(error);
-    telemetry.report({
-      ...{ level: isKnown ? 'warn' : 'error', component: 'hooks', event: 'hook_failed' },
-      ...(isKnown ? { facts: { ...facts, message: error.message } } : { facts, error }),
-    });
-  }
-  const [error] = errors.map((each) => (isExpected(each) ? each.message : 'server error; see the log'));
+  const errors = [answer, stored, given].flatMap((each) => (each && 'error' in each ? [each.error] : []));
+  const facts = { request_id: id, namespace: owner.namespace, program };
+  for (const error of errors) telemetry.report({ component: 'hooks', event: 'hook_failed', ...toEvent(error, facts) });
+  const [message = isLate ? 'the deadline passed' : undefined] = errors.map(toMessage);
   const store = stored && 'value' in stored ? stored.value : undefined;
   hookActivity.record(owner, program, {
     ...{ at, durationMs, stored: store?.created ?? false },
     redacted: store?.redacted?.reduce((sum, { count }) => sum + count, 0) ?? 0,
-    given: 'value' in answer ? answer.value.given : 0,
-    ...(error === undefined ? isLate && { error: 'the deadline passed' } : { error }),
+    given: given && 'value' in given ? given.value.memories.length : 0,
+    ...(message !== undefined && { error: message }),
   });
+}
+
+function toEvent(error: unknown, facts: Record<string, string>) {
+  return isExpected(error)
+    ? ({ level: 'warn', facts: { ...facts, message: error.message } } as const)
+    : ({ level: 'error', facts, error } as const);
+}
+
+function toMessage(error: unknown): string {
+  return isExpected(error) ? error.message : 'server error; see the log';
 }
 
 function isExpected(error: unknown): error is MemoryError {
