@@ -51,6 +51,22 @@ describe.runIf(hasBrowser())('dashboard', () => {
       await page.getByText('+1 this visit').waitFor();
     });
 
+    it('shows which agent program stored a memory, and which was given one', async () => {
+      // Events before the stream is open are not shown.
+      const isOpen = page.waitForResponse((response) => new URL(response.url()).pathname === '/events');
+      await page.reload();
+      await isOpen;
+      const metadata = { project: 'github.com/ada/garden' };
+      const memory = { content: 'The peas in the garden need a trellis', user_id: 'gardener', metadata };
+      await stage.memory.store({ ...memory, source: 'codex', session_id: 'codex:ab12cd34-5678' });
+      const filter = { 'metadata.project': metadata.project };
+      await stage.memory.context({ user_id: 'gardener', session_id: 'cursor:ef56ab78-9012', filter });
+      await page.getByText('Codex · garden · session ab12… stored 1 memory').waitFor();
+      const given = page.locator('.activity li', { hasText: 'Cursor · garden · session ef56… was given 1 memory' });
+      await given.getByRole('link', { name: 'User gardener' }).waitFor();
+      expect(await given.getByRole('link', { name: 'Show session' }).getAttribute('href')).toContain('cursor');
+    });
+
     it('shows the growth of the tiers as a chart and as a table', async () => {
       await page.getByRole('radio', { name: 'Year' }).check();
       const rows = page.locator('.growth tbody tr');

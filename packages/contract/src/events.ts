@@ -1,6 +1,7 @@
-import { Count, MemoryId, Timestamp } from './field.ts';
+import { Count, MemoryId, SessionId, Source, Timestamp } from './field.ts';
 import { FilterExpression } from './filter-expression.ts';
 import { LIMITS } from './limits.ts';
+import { RedactedSecrets } from './redacted.ts';
 import { ownerFields, scopeFields } from './scope.ts';
 import Type from './typebox.ts';
 
@@ -51,6 +52,33 @@ const MemoriesEvent = Type.Object(
       description:
         'Total number of memories, with `filter` of those that match. It exceeds the length of `memory_ids` if the list was shortened or if the memories were forgotten by a filter; then there is an event for each 1,000.',
     }),
+    source: Type.Optional(
+      Type.String({ ...Source, description: 'The source of stored memories, if all have the same source.' }),
+    ),
+    session_id: Type.Optional(
+      Type.String({
+        ...SessionId,
+        description: 'The session of stored memories, if all have the same session; of a context, the asking session.',
+      }),
+    ),
+    project: Type.Optional(
+      Type.String({
+        maxLength: LIMITS.projectChars,
+        description:
+          'The project of stored memories, if all have the same project: their `metadata.project`, or the name in their ' +
+          'tag `project:NAME`. Of a context, the project that the filter of the request names.',
+      }),
+    ),
+    redacted: Type.Optional(
+      Type.Array(RedactedSecrets, {
+        description: 'Secrets that were removed before the memories were stored, by kind. Absent if there were none.',
+      }),
+    ),
+    context: Type.Optional(
+      Type.Literal(true, {
+        description: 'Present if an agent was given the memories as a context. They are then in the order of its text.',
+      }),
+    ),
   },
   { description: 'An operation on memories of one user and agent.' },
 );

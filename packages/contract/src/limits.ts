@@ -57,6 +57,8 @@ export const LIMITS = {
   newIds: 10_000,
   /** The longest cursor is the cursor of the list of sessions: two ids of 256 characters, encrypted. */
   cursorChars: 4096,
+  /** A project in an event; a longer one is left out. */
+  projectChars: 512,
   /** Memory ids in one event. */
   eventIds: 256,
   namespaceChars: 128,

@@ -54,6 +54,8 @@ describe('an event stream', () => {
       at: '2026-01-01T00:00:00.000Z',
       memory_ids: ['m0'],
       count: 1,
+      source: 'api',
+      session_id: 'default',
     });
   });
 
@@ -100,6 +102,58 @@ describe('an event stream', () => {
     });
   });
 
+  it('names the source, session and project that all stored memories of an event have, and all removed secrets', async () => {
+    const log = newLog();
+    const stream = follow(log);
+    const of = (fields: object) => toMemory('one', '', { source: 'codex', sessionId: 'codex:1', ...fields });
+    const inGarden = of({ metadata: { project: 'github.com/ada/garden' } });
+    const key = { kind: 'github-token', count: 1 };
+    const redacted = [key, { kind: 'password', count: 2 }];
+    log.publishMemories('default', 'stored', [
+      { ...inGarden, redacted },
+      { ...inGarden, redacted: [key] },
+    ]);
+    log.publishMemories('default', 'stored', [of({ tags: ['x', 'project:garden'] })]);
+    log.publishMemories('default', 'stored', [inGarden, of({ source: 'cursor', sessionId: 'cursor:2' })]);
+    log.publishMemories('default', 'stored', [of({ metadata: { project: 'x'.repeat(513) } })]);
+    log.publishMemories('default', 'updated', [inGarden]);
+    const [first, ...others] = (await take(stream, 5)).map(({ id: _id, at: _at, ...event }) => event);
+    const place = { source: 'codex', session_id: 'codex:1' };
+    expect(first).toEqual({
+      ...{ type: 'stored', memory_ids: ['one', 'one'], count: 2, ...place },
+      project: 'github.com/ada/garden',
+      redacted: [
+        { kind: 'github-token', count: 2 },
+        { kind: 'password', count: 2 },
+      ],
+    });
+    const plain = { memory_ids: ['one'], count: 1 };
+    expect(others).toEqual([
+      { type: 'stored', ...plain, ...place, project: 'garden' },
+      { type: 'stored', memory_ids: ['one', 'one'], count: 2 },
+      { type: 'stored', ...plain, ...place },
+      { type: 'updated', ...plain },
+    ]);
+  });
+
+  it('names the asking session of a context only to its user, or with shared memories', async () => {
+    const log = newLog();
+    const stream = follow(log);
+    const asker = { session_id: 'codex:1', project: 'garden' };
+    const memories = [toMemory('own', 'ada'), toMemory('shared')];
+    log.publishRecalled('default', memories, { userIds: ['ada'] }, asker);
+    log.publishRecalled('default', memories, {}, asker);
+    log.publishRecalled('default', memories, { userIds: ['ada'] });
+    const events = (await take(stream, 4)).map(({ id: _id, at: _at, ...event }) => event);
+    const both = { type: 'recalled', user_id: 'ada', memory_ids: ['own', 'shared'], count: 2 };
+    expect(events).toEqual([
+      { ...both, context: true, ...asker },
+      { type: 'recalled', user_id: 'ada', memory_ids: ['own'], count: 1, context: true },
+      { type: 'recalled', memory_ids: ['shared'], count: 1, context: true, ...asker },
+      both,
+    ]);
+  });
+
   it('waits for the next event', async () => {
     const log = newLog();
     const stream = follow(log);
@@ -139,6 +193,13 @@ describe('an event stream', () => {
       { type: 'updated', memory_ids: ['room 2', 'room 3'], count: 2 },
       { type: 'forgotten', memory_ids: [], count: 2 },
     ]);
+    const redacted = [{ kind: 'password', count: 1 }];
+    log.publishMemories(
+      'default',
+      'stored',
+      rooms.slice(0, 2).map((room) => ({ ...room, redacted })),
+    );
+    expect((await take(stream, 1))[0]).not.toHaveProperty('redacted');
     const ids = numbers(300).map((id) => toMemory(id, '', { metadata: { room: { n: 2 } } }));
     log.publishMemories('default', 'recalled', [...shared(numbers(300, 300)), ...ids]);
     expect(await take(stream, 1)).toMatchObject([{ memory_ids: [], count: 300 }]);

@@ -6,6 +6,7 @@ import {
   LIMITS,
   MemoryError,
   MemoryEvent,
+  type RedactedSecrets,
 } from '@memoryd/contract';
 import type { FilterFields, Owner, OwnerFilter } from '@memoryd/search';
 import { belongsTo, groupByOwner, isLimited, meetsCondition, pickFilterFields } from '@memoryd/search';
@@ -72,8 +73,14 @@ interface StoredEvent {
   memories: EventMemory[] | undefined;
 }
 
-/** A memory of an event that is published. */
-type PublishedMemory = Owner & FilterFields & { id: string };
+/** A memory of an event that is published. `redacted`: the secrets that were removed from a stored memory. */
+type PublishedMemory = Owner & FilterFields & { id: string; redacted?: RedactedSecrets[] | undefined };
+
+/** An event of memories without its id and time. */
+type MemoriesBody = Extract<EventBody, { memory_ids: string[] }>;
+
+/** The request for a context: its session and the project that its filter names, if any. */
+export type ContextAsker = Pick<MemoriesBody, 'session_id' | 'project'>;
 
 /** Purpose of sealed notices. Every role of a database can listen to its notices. */
 const NOTICE_PURPOSE = 'event notice';
@@ -136,22 +143,35 @@ export class EventLog {
     memories: readonly PublishedMemory[],
   ): void {
     for (const [owner, owned] of groupByOwner(memories)) {
-      this.#publishOne(namespace, { type, ...toOwner(owner), memory_ids: toIds(owned), count: owned.length }, owned);
+      const origin = type === 'stored' ? getOrigin(owned) : {};
+      this.#publishOne(namespace, { type, ...toOwner(owner), ...toList(owned), ...origin }, owned);
     }
   }
 
   /**
    * Publishes a recall, even one without results. A recall limited to a user or an agent is published for that user or
-   * agent only, even if the recall returned shared memories.
+   * agent only, even if the recall returned shared memories. Otherwise the memories of each owner are an event of their
+   * own, and only that of shared memories names the asker.
+   *
+   * @param asker the asker of a context; absent for a recall
    */
-  publishRecalled(namespace: string, memories: readonly PublishedMemory[], of: OwnerFilter): void {
-    if (!isLimited(of) && memories.length > 0) {
-      this.publishMemories(namespace, 'recalled', memories);
+  publishRecalled(
+    namespace: string,
+    memories: readonly PublishedMemory[],
+    of: OwnerFilter,
+    asker?: ContextAsker,
+  ): void {
+    const publish = (owner: Owner, owned: readonly PublishedMemory[], named: ContextAsker = {}) => {
+      const context = asker && { context: true as const, ...named };
+      this.#publishOne(namespace, { type: 'recalled', ...toOwner(owner), ...toList(owned), ...context }, owned);
+    };
+    if (isLimited(of) || memories.length === 0) {
+      publish({ userId: of.userIds?.[0] ?? '', agentId: of.agentIds?.[0] ?? '' }, memories, asker);
       return;
     }
-    const owner = toOwner({ userId: of.userIds?.[0] ?? '', agentId: of.agentIds?.[0] ?? '' });
-    const event = { ...owner, memory_ids: toIds(memories), count: memories.length };
-    this.#publishOne(namespace, { type: 'recalled', ...event }, memories);
+    for (const [owner, owned] of groupByOwner(memories)) {
+      publish(owner, owned, owner.userId === '' && owner.agentId === '' ? asker : {});
+    }
   }
 
   /** Publishes how many memories were deleted, without their ids. */
@@ -263,8 +283,45 @@ export class EventLog {
   }
 }
 
-function toIds(memories: readonly { id: string }[]): string[] {
-  return memories.slice(0, LIMITS.eventIds).map(({ id }) => id);
+function toList(memories: readonly { id: string }[]): Pick<MemoriesBody, 'memory_ids' | 'count'> {
+  return { memory_ids: memories.slice(0, LIMITS.eventIds).map(({ id }) => id), count: memories.length };
+}
+
+/** Returns where stored memories come from, as far as all of them agree, and the secrets removed from all of them. */
+function getOrigin(memories: readonly PublishedMemory[]): Partial<MemoriesBody> {
+  const getCommon = (get: (memory: PublishedMemory) => string | null | undefined) => {
+    const first = memories[0] && get(memories[0]);
+    return memories.every((memory) => get(memory) === first) ? (first ?? undefined) : undefined;
+  };
+  const source = getCommon((memory) => memory.source);
+  const session_id = getCommon((memory) => memory.sessionId);
+  const project = getCommon(getProject);
+  const redacted = sumRedacted(memories.flatMap((memory) => memory.redacted ?? []));
+  return {
+    ...(source !== undefined && { source }),
+    ...(session_id !== undefined && { session_id }),
+    ...(project !== undefined && { project }),
+    ...(redacted.length > 0 && { redacted }),
+  };
+}
+
+const PROJECT_TAG = 'project:';
+
+function getProject({ metadata, tags }: PublishedMemory): string | undefined {
+  const { project = tags.find((tag) => tag.startsWith(PROJECT_TAG))?.slice(PROJECT_TAG.length) } = metadata;
+  return toEventProject(project);
+}
+
+/** Returns a project that fits into an event; undefined for any other value. */
+export function toEventProject(project: unknown): string | undefined {
+  const isProject = typeof project === 'string' && project !== '' && project.length <= LIMITS.projectChars;
+  return isProject ? project : undefined;
+}
+
+function sumRedacted(all: readonly RedactedSecrets[]): RedactedSecrets[] {
+  const counts = new Map<string, number>();
+  for (const { kind, count } of all) counts.set(kind, (counts.get(kind) ?? 0) + count);
+  return Array.from(counts, ([kind, count]) => ({ kind, count }));
 }
 
 /** Formats a notice. Omits the fields of memories that exceed `MAX_NOTICE_BYTES`. */
@@ -398,7 +455,10 @@ function selectMatching(
   const matches = memories.filter(({ fields }) => meetsCondition(JSON.parse(fields), condition));
   const ids = new Set(matches.map(({ id }) => id));
   if (ids.size === 0) return undefined;
-  return { ...event, memory_ids: event.memory_ids.filter((id) => ids.has(id)), count: ids.size };
+  // The secrets may be those of the other memories.
+  const { redacted, ...others } = event;
+  const matching = { ...others, ...(redacted && ids.size === memories.length && { redacted }) };
+  return { ...matching, memory_ids: event.memory_ids.filter((id) => ids.has(id)), count: ids.size };
 }
 
 /** Whether an event is a recall over the whole namespace without results. */

@@ -42,6 +42,28 @@ describe('GET /events', () => {
     expect(new Set(events.map((event) => event.id)).size).toBe(4);
   });
 
+  it('reports a context as recalled memories with the asking session and the project of the filter', async () => {
+    const user_id = 'event context';
+    const reader = await follow(`user_id=${encodeURIComponent(user_id)}`);
+    const metadata = { project: 'github.com/ada/garden' };
+    const give = (json: object) => memoryd.ok({ method: 'POST', path: '/context', json: { user_id, ...json } });
+    const id = await memoryd.store({ ...{ content: 'Peas grow well here.', user_id, source: 'codex' }, metadata });
+    const filter = { $or: [{ 'metadata.project': metadata.project }, { 'metadata.project': { $exists: false } }] };
+    await give({ session_id: 'codex:7', filter });
+    // Given before, so there is nothing to report.
+    await give({ session_id: 'codex:7', filter });
+    await give({ query: 'How do peas grow?', track: false });
+    await give({ query: 'How do peas grow?' });
+    const [stored, ...recalled] = await reader.until(3);
+    const ofUser = { user_id, memory_ids: [id], count: 1 };
+    expect(stored).toMatchObject({ type: 'stored', ...ofUser, source: 'codex', session_id: 'default', ...metadata });
+    expect(recalled).toMatchObject([
+      { type: 'recalled', ...ofUser, context: true, session_id: 'codex:7', ...metadata },
+      { type: 'recalled', ...ofUser, context: true },
+    ]);
+    expect(recalled[1]).not.toHaveProperty('session_id');
+  });
+
   it('returns no texts of memories or queries', async () => {
     const reader = await follow();
     const id = await memoryd.store({ content: 'the xylograph', tags: ['woodcut'], metadata: { about: 'engraving' } });

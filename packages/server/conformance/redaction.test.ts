@@ -1,9 +1,10 @@
 import { renameSync } from 'node:fs';
 import type { ImportResponse, StoreBatchResponse, StoreResponse } from '@memoryd/contract';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { startEmbeddingServer } from '../../engine/src/embedding/embedding-server.fixture.ts';
 import { uniqueWord } from './database-files.ts';
 import { databaseHolds, ON_FILE } from './databases.ts';
+import { readEvents } from './event-reader.ts';
 import { createTemporaryFolder, eventually } from './process.ts';
 import { expectCleanEnd, startClient, useServer, WORDS_ONLY } from './under-test.ts';
 
@@ -47,10 +48,14 @@ describe('secrets with SERVICE_REDACT=on', () => {
   it('secrets with SERVICE_REDACT=on are redacted from each memory of a batch, and reported for each memory', async () => {
     const secret = createToken();
     const json = [{ content: 'plain' }, { content: `pw ${secret}` }, { content: 7 }];
+    const reader = await readEvents(memoryd.server.port);
+    onTestFinished(() => reader.leave());
     const { results } = await memoryd.ok<StoreBatchResponse>({ method: 'POST', path: '/store/batch', json });
+    const redacted = [{ kind: 'github-token', count: 1 }];
+    expect(await reader.until(1)).toMatchObject([{ type: 'stored', count: 2, redacted }]);
     expect(results).toEqual([
       { id: expect.any(String), status: 'stored' },
-      { id: expect.any(String), status: 'stored', redacted: [{ kind: 'github-token', count: 1 }] },
+      { id: expect.any(String), status: 'stored', redacted },
       { error: expect.objectContaining({ code: 'INVALID_REQUEST' }) },
     ]);
     await expectNowhere(secret);

@@ -1,5 +1,6 @@
 import type { MemoryEvent, StatsResponse, Tier } from '@memoryd/client';
 import { type ReactNode, useCallback, useState } from 'preact/compat';
+import { describeEvent, describeRedaction, getProgramSession } from '../activity.ts';
 import { TIERS } from '../filter.ts';
 import {
   capitalize,
@@ -17,7 +18,7 @@ import { MemoryLink, OwnerLinks, RelativeTime } from '../parts/labels.tsx';
 import { LineChart } from '../parts/line-chart.tsx';
 import { Failure, Loading, Nothing, Notice } from '../parts/notice.tsx';
 import { useResource } from '../resource.ts';
-import { getAddress } from '../route.ts';
+import { getAddress, getSessionAddress } from '../route.ts';
 import { type Memories, useService } from '../service.tsx';
 import { useWatch } from '../watch.tsx';
 
@@ -266,15 +267,19 @@ function Activity() {
       <h2 id="activity-title">Activity</h2>
       {events.length === 0 ? (
         <Nothing title="No activity since you opened this page">
-          <p>Stored, recalled, updated and forgotten memories appear here immediately.</p>
+          <p>Stored, recalled, updated and forgotten memories appear here immediately, and what agents were given.</p>
         </Nothing>
       ) : (
         <ol className="activity">
           {events.slice(0, MAX_SHOWN_EVENTS).map((event) => (
             <li key={event.id + event.at}>
-              <span>{describeEvent(event)}</span>
+              <span>
+                {describeEvent(event)}
+                <Redaction event={event} />
+              </span>
               <span className="meta">
                 {'memory_ids' in event && <OwnerLinks owner={event} />}
+                <SessionLink event={event} />
                 <EventLinks event={event} />
               </span>
               <RelativeTime at={event.at} />
@@ -286,22 +291,19 @@ function Activity() {
   );
 }
 
-const RUN_STATES: Readonly<Record<Extract<MemoryEvent, { type: 'consolidation' }>['state'], string>> = {
-  started: 'started',
-  progress: 'in progress',
-  completed: 'completed',
-  failed: 'failed',
-  undone: 'undone',
-  reverted: 'rolled back',
-};
+const MAX_SHOWN_IDS = 3;
 
-function describeEvent(event: MemoryEvent): string {
-  if (event.type === 'gap') return 'Some events were missed';
-  if (event.type === 'consolidation') return `Consolidation ${RUN_STATES[event.state]}`;
-  return `${capitalize(event.type)} ${formatCount(event.count, 'memory', 'memories')}`;
+/** Links to the session of an agent program. */
+function SessionLink({ event }: { event: MemoryEvent }) {
+  const session = getProgramSession(event);
+  if (session === undefined || !('memory_ids' in event)) return null;
+  return <a href={getSessionAddress(session, event.user_id)}>Show session</a>;
 }
 
-const MAX_SHOWN_IDS = 3;
+function Redaction({ event }: { event: MemoryEvent }) {
+  const text = describeRedaction(event);
+  return text === undefined ? null : <span className="soft"> · {text}</span>;
+}
 
 function EventLinks({ event }: { event: MemoryEvent }) {
   if (event.type === 'consolidation' && event.run_id !== undefined) {

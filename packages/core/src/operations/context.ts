@@ -21,6 +21,7 @@ import {
   type SearchResult,
   statesNothing,
 } from '@memoryd/search';
+import { toEventProject } from '../event-log.ts';
 import { findResults, Stages } from '../find.ts';
 import { type AskingSession, type Given, NOTHING } from '../given-memories.ts';
 import { toCondition, toOwnerFilter } from '../request-filter.ts';
@@ -106,12 +107,56 @@ export async function context(
   const { taken, ...response } = selection.finish();
   const ordinals = taken.map(({ memory }) => memory.ordinal);
   // An agent that lost its prompt in the meantime may not have read this response.
-  if (once && resetAt === ask.given.resetAt && !signal?.aborted) core.given.add(once, ordinals, core.clock.now());
-  if (ask.query !== undefined && request.track !== false) {
-    const memories = taken.filter(({ why }) => why === 'relevant').map(({ memory }) => memory);
-    track(core, { namespace, keyId, of: ask.filter }, ask.query, { ...relevant, memories });
+  // A response that is not received gives nothing, and so is no use of the memories either.
+  if (!signal?.aborted) {
+    if (once && resetAt === ask.given.resetAt) core.given.add(once, ordinals, core.clock.now());
+    if (request.track !== false) trackContext(core, { ask, keyId, session, taken, relevant });
   }
   return { ...response, memories: taken.map(toContextMemory) };
+}
+
+/**
+ * Publishes the memories of a context as an event, even if there are none for its query. Counts the relevant ones as
+ * used, and logs the query.
+ */
+function trackContext(
+  core: Core,
+  {
+    ask: { namespace, query, filter },
+    keyId,
+    session,
+    taken,
+    relevant,
+  }: {
+    ask: Ask;
+    keyId: string | undefined;
+    session: AskingSession | undefined;
+    taken: readonly Taken[];
+    relevant: FoundRelevant;
+  },
+): void {
+  if (query === undefined && taken.length === 0) return;
+  const project = toEventProject(filter.condition && findProject(filter.condition));
+  core.events.publishRecalled(
+    namespace,
+    taken.map(({ memory }) => memory),
+    filter,
+    { ...(session && { session_id: session.sessionId }), ...(project !== undefined && { project }) },
+  );
+  if (query === undefined) return;
+  const memories = taken.filter(({ why }) => why === 'relevant').map(({ memory }) => memory);
+  track(core, { namespace, keyId }, query, { ...relevant, memories });
+}
+
+/** Returns the first single value that a filter compares `metadata.project` with, if any. */
+function findProject(condition: FilterCondition): unknown {
+  if ('not' in condition) return undefined;
+  if ('field' in condition) {
+    const isProject = condition.field === 'metadata.project' && condition.operator === '$in';
+    return isProject && condition.values.length === 1 ? condition.values[0] : undefined;
+  }
+  const parts = 'all' in condition ? condition.all : condition.any;
+  return parts.map(findProject).find((project) => project !== undefined);
 }
 
 /** Takes what fits: standing notes, then what answers the query, then recent memories. */

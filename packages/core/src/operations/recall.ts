@@ -9,7 +9,7 @@ import {
   type RecallResult,
   TIME_ZONE_MUST,
 } from '@memoryd/contract';
-import type { OwnerFilter, QueryContext, Ranked, RecalledMemory, SearchResult } from '@memoryd/search';
+import type { QueryContext, Ranked, RecalledMemory, SearchResult } from '@memoryd/search';
 import { findTimeZone, WEIGHTS, wordMatcher } from '@memoryd/search';
 import { findResults, Stages } from '../find.ts';
 import { toExternalId, toMemoryFilter, toOutdated, toOwner, toRevision, toValidityFilter } from '../request-filter.ts';
@@ -53,7 +53,8 @@ export async function recall(
   const { results: found, truncated, reranked } = recalled;
   if (request.track !== false) {
     const memories = found.map(({ memory }) => memory);
-    track(core, { namespace, keyId, of: findRequest.filter }, query, { ...recalled, memories });
+    core.events.publishRecalled(namespace, memories, findRequest.filter);
+    track(core, { namespace, keyId }, query, { ...recalled, memories });
   }
   const getExplanation = request.explain ? createExplainer(query) : undefined;
   const results = found.map((result) => toResult(result, getExplanation));
@@ -138,10 +139,10 @@ interface Recalled {
   stages: Stages;
 }
 
-/** Queues one use of each returned memory for the access log, publishes the recall as an event, and logs the query. */
+/** Queues one use of each returned memory for the access log, and logs the query. */
 export function track(
   core: Core,
-  { namespace, keyId, of }: { namespace: string; keyId: string | undefined; of: OwnerFilter },
+  { namespace, keyId }: { namespace: string; keyId: string | undefined },
   query: string,
   { memories, now, reranked, stages }: Recalled,
 ): void {
@@ -150,7 +151,6 @@ export function track(
     memories.map(({ ordinal }) => ordinal),
     now,
   );
-  core.events.publishRecalled(namespace, memories, of);
   core.telemetry.report({
     level: 'info',
     component: 'retrieval',

@@ -45,7 +45,7 @@ export async function store(
   const memory = toNewMemory(core, namespace, accepted, core.arrivals.now());
   if (key !== undefined) memory.idempotency = { key, digest: await requestDigest(accepted) };
   const stored = await core.storage.store(memory);
-  const embeddings = await announce(core, namespace, [memory], [stored]);
+  const embeddings = await announce(core, namespace, [memory], [stored], [redacted]);
   const response = toResponse(stored, memory, redacted);
   if (count === undefined) return response;
   const similarTo = toSimilarTo(core, response, { memory, outcome: stored, embeddings });
@@ -67,7 +67,7 @@ export async function storeAtOnce(
   memory.given &&= memory.given.filter((field) => changeable.includes(field));
   const stored = await core.storage.store(memory);
   // The queue has the text as soon as the call returns, and never rejects.
-  void announce(core, namespace, [memory], [stored]);
+  void announce(core, namespace, [memory], [stored], [redacted]);
   return toResponse(stored, memory, redacted);
 }
 
@@ -136,22 +136,31 @@ function getGiven(request: StoreFields): (keyof ChangedFields)[] {
 /** The embeddings of stored and changed memories that were computed in time, by ordinal. */
 type Embeddings = ReadonlyMap<number, Embedding | undefined>;
 
-/** Publishes the events of stored and changed memories, and embeds their texts. */
+/**
+ * Publishes the events of stored and changed memories, and embeds their texts.
+ *
+ * @param redactions the secrets that were removed from each memory
+ */
 async function announce(
   core: Core,
   namespace: string,
   memories: readonly NewMemory[],
   outcomes: readonly StoreOutcome[],
+  redactions: readonly (RedactedSecrets[] | undefined)[],
 ): Promise<Embeddings> {
-  const pairs = memories.map((memory, i) => ({ memory, result: outcomes[i] as StoreOutcome }));
-  const stored = pairs.flatMap(({ memory, result }) => (result.outcome === 'stored' ? [{ memory, ...result }] : []));
+  const pairs = memories.map((memory, i) => ({ memory, result: outcomes[i] as StoreOutcome, redacted: redactions[i] }));
+  const stored = pairs.flatMap(({ memory, result, redacted }) =>
+    result.outcome === 'stored' ? [{ memory, ...result, redacted }] : [],
+  );
   const updated = pairs.flatMap(({ memory, result }) =>
     result.outcome === 'updated' ? [{ ...memory, ...result, ...result.before }] : [],
   );
   core.events.publishMemories(
     namespace,
     'stored',
-    stored.map(({ memory }) => ({ ...memory, tier: 'working' as const, updatedAt: memory.storedAt })),
+    stored.map(({ memory, redacted }) => {
+      return { ...memory, tier: 'working' as const, updatedAt: memory.storedAt, redacted };
+    }),
   );
   core.events.publishMemories(namespace, 'updated', updated);
   const changed = updated.flatMap(({ embedding, ordinal }) => (embedding ? [ordinal] : []));
@@ -422,7 +431,8 @@ async function storeItems(
     const failure = reportFailure(core, memories.length, error);
     return memories.map(() => failure);
   }
-  const embeddings = await announce(core, namespace, memories, outcomes);
+  const redactions = accepted.map(({ redacted }) => redacted);
+  const embeddings = await announce(core, namespace, memories, outcomes, redactions);
   return accepted.map(({ memory, redacted }, i) =>
     catchMemoryError(() => {
       const outcome = outcomes[i] as StoreOutcome;

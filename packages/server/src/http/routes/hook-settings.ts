@@ -12,7 +12,7 @@ export const hookSettings: Route = (app, { engine, hookActivity, telemetry }) =>
     summary: 'Read the hook settings of a user, and what the hooks did',
     description:
       'The settings are stored. The counts are those of this service process since its start, and days are days in UTC.',
-    tags: ['administration'],
+    tags: ['agents'],
     querystring: HooksRequest,
     response: createResponseSchemas(HooksResponse),
   };
@@ -28,7 +28,7 @@ export const hookSettings: Route = (app, { engine, hookActivity, telemetry }) =>
     description:
       'While hooks are paused, and in an ignored folder and below it, hooks store nothing and give nothing. ' +
       'Settings that are absent stay as they are. Other processes on the same database follow within two seconds.',
-    tags: ['administration'],
+    tags: ['agents'],
     querystring: HooksRequest,
     body: HookSettingsChange,
     response: createResponseSchemas(HooksResponse, 'CONFLICT'),
