@@ -3,6 +3,7 @@ import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { MemoryClient } from '@memoryd/client';
+import { AdministrationClient } from '@memoryd/client/administration';
 import { openMemory } from '@memoryd/engine';
 import { describe, expect, it } from 'vitest';
 import { checkDisk } from '../src/doctor/disk.ts';
@@ -132,6 +133,7 @@ describe('memoryd doctor', () => {
       ['settings', 'ok'],
       ['service', 'ok'],
       ['service', 'ok'],
+      ['hooks', 'ok'],
     ]);
     const service = new MemoryClient({ url, retries: 0 });
     expect(await checkService(service, url)).toMatchObject([
@@ -141,5 +143,31 @@ describe('memoryd doctor', () => {
     await server.stop();
     const advice = expect.stringContaining('memoryd serve');
     expect(await checkService(service, url)).toMatchObject([{ check: 'service', state: 'problem', advice }]);
+  });
+
+  it('reports the hooks of a user at --url and on the port, and that they are paused', async () => {
+    const dbPath = newPath();
+    const key = await addKey(dbPath, 'default', 'write');
+    const server = await startServer({ dbPath, env: WORDS_ONLY });
+    const url = `http://127.0.0.1:${server.port}`;
+    const client = new AdministrationClient({ url, apiKey: key });
+    await client.setHooks({ paused: true, ignored_folders: ['/home/ada/private'] }, { user_id: 'ada' });
+    const env = { SERVICE_API_KEY: key };
+    const hooks = { check: 'hooks' };
+    const none = (of: string) => ({ ...hooks, state: 'ok', found: expect.stringContaining(`hook of ${of}`) });
+    const ofAda = [
+      { ...hooks, state: 'warning', advice: 'memoryd connect --resume' },
+      { ...hooks, state: 'ok', found: expect.stringContaining('/home/ada/private') },
+      none('ada'),
+    ];
+    const local = ['--host', '127.0.0.1', '--port', String(server.port), '--db-path', newPath()];
+    for (const place of [['--url', url], local]) {
+      expect((await examine([...place, '--user', 'ada'], env)).of('hooks')).toMatchObject(ofAda);
+      expect((await examine([...place, '--user', 'ben'], env)).of('hooks')).toMatchObject([none('ben')]);
+    }
+    const withoutKey = await examine(local);
+    expect(withoutKey.of('hooks')).toMatchObject([{ state: 'warning', advice: 'set SERVICE_API_KEY' }]);
+    expect(withoutKey.ok).toBe(true);
+    await server.stop();
   });
 });

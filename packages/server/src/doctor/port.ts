@@ -44,11 +44,21 @@ function getListenError(host: string, port: number): Promise<string | undefined>
   });
 }
 
+/** Returns the URL of the memoryd service that runs on the configured port, or `undefined` if none responds. */
+export async function findServiceUrl({ host, port }: Pick<Settings, 'host' | 'port'>): Promise<string | undefined> {
+  return (await getServiceVersion(host, port)) === undefined ? undefined : toUrl(host, port);
+}
+
+/** Returns the URL of a service on this machine that listens at an address. */
+function toUrl(host: string, port: number): string {
+  const target = host === '0.0.0.0' || host === '::' ? 'localhost' : host;
+  return `http://${target.includes(':') ? `[${target}]` : target}:${port}`;
+}
+
 /** Returns the version of the memoryd service at an address, or `undefined` if no memoryd service responds. */
 async function getServiceVersion(host: string, port: number): Promise<string | undefined> {
-  const target = host === '0.0.0.0' || host === '::' ? 'localhost' : host;
   const { MemoryClient } = await import('@memoryd/client');
-  const url = `http://${target.includes(':') ? `[${target}]` : target}:${port}`;
+  const url = toUrl(host, port);
   const client = new MemoryClient({ url, retries: 0, timeoutMs: HEALTH_TIMEOUT_MS, onWarning: () => {} });
   const { version, db_connected } = await client
     .health()
