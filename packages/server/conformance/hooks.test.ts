@@ -262,10 +262,12 @@ describe('POST /hooks/{program}', () => {
 
   it('stores a prompt that two programs report once, and never changes the stored memory', async () => {
     const user = createUser();
+    const timestamp = '2026-11-28T01:28:20.414Z';
+    const fields = { cwd: FOLDER, timestamp };
     const reports = (text: string) => [
-      { program: 'vscode', body: { sessionId: 'a', hookEventName: 'UserPromptSubmit', cwd: FOLDER, prompt: text } },
+      { program: 'vscode', body: { ...fields, sessionId: 'a', hookEventName: 'UserPromptSubmit', prompt: text } },
       { program: 'claude-code', body: prompt('a', text) },
-      { program: 'codex', body: prompt('a', text, { prompt_id: undefined }) },
+      { program: 'codex', body: prompt('a', text, { prompt_id: undefined, timestamp }) },
     ];
     const texts = [STATEMENT, 'The gate of the garden is blue.', STATEMENT];
     for (const text of texts.slice(0, 2)) {
@@ -281,6 +283,29 @@ describe('POST /hooks/{program}', () => {
     // A person may type the same text again: Claude Code says that it is another prompt.
     await callHook(prompt('a', STATEMENT), { user });
     expect(await getContents(user)).toEqual(texts);
+  });
+
+  it('gives a memory once in a session that two programs report', async () => {
+    const user = createUser();
+    await callHook(prompt('a', STATEMENT), { user });
+    const started = { sessionId: 'b', hookEventName: 'SessionStart', cwd: FOLDER };
+    const answers = await Promise.all(['vscode', 'claude-code'].map((program) => callHook(started, { program, user })));
+    expect(answers.map(getContext).filter((text) => text.includes('in the hall'))).toHaveLength(1);
+    expect(getContext(await callHook(prompt('b', QUESTION), { user }))).toBe('');
+  });
+
+  it('stores no answer to a prompt that was sent while paused', async () => {
+    const user = createUser();
+    const turns = { user, query: '&capture=turns', program: 'gemini-cli' };
+    const send = (hook_event_name: string, fields: object) =>
+      callHook({ ...start('a'), hook_event_name, ...fields }, turns);
+    await send('BeforeAgent', { prompt: STATEMENT });
+    await send('AfterAgent', { prompt_response: 'Noted.' });
+    await setHooks(user, { paused: true });
+    await send('BeforeAgent', { prompt: 'My password is in the drawer.' });
+    await setHooks(user, { paused: false });
+    await send('AfterAgent', { prompt_response: 'I know where it is now.' });
+    expect(await getContents(user)).toEqual([STATEMENT, 'Noted.']);
   });
 
   it('stores nothing twice after a restart, and keeps the project of a session', async () => {

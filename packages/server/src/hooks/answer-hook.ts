@@ -86,7 +86,10 @@ export async function answerHook(service: HookService, call: HookCall): Promise<
   const session = service.sessions.open(call.owner, call.program, event.session);
   session.folder ??= event.folder;
   if (event.kind === 'compact' || (event.kind === 'start' && event.reset)) session.needsReset = true;
-  if (!isAllowed(await service.getSettings(), [event.folder, session.folder])) return NOTHING;
+  if (!isAllowed(await service.getSettings(), [event.folder, session.folder])) {
+    if (event.kind === 'prompt') session.skipsAnswer = true;
+    return NOTHING;
+  }
   const turn = { service, call, program, event, session };
   noteHeaders(turn);
   return { ...begin(turn), respond: (text) => program.respond(event, text || undefined) };
@@ -123,15 +126,15 @@ function beginStart(turn: Turn, { isRepeated = false }: StartEvent): Begun {
 
 function beginPrompt(turn: Turn, event: PromptEvent): Begun {
   const { session, call, program } = turn;
-  session.isAutomatic = event.isAutomatic || isAutomaticPrompt(event.text) || session.isScheduled(event.text);
+  session.skipsAnswer = event.isAutomatic || isAutomaticPrompt(event.text) || session.isScheduled(event.text);
+  if (session.skipsAnswer) return {};
   const text = toPersonText(event.text);
-  if (session.isAutomatic || text === '') return {};
   const { promptId, at = call.at } = event;
   const report = { session: event.session, promptId, text, at };
-  const { key, isRepeated } = session.report(call.program, report, call.at);
-  if (isCommand(text)) return {};
+  const { key, isKnown } = session.report(call.program, report, { now: call.at, isRepeated: event.isRepeated });
+  if (text === '' || isCommand(text)) return {};
   const isStored = call.capture !== 'off' && isWideEnough(text);
-  const isGiven = call.recall === 'on' && program.takesContextOnPrompt && !isRepeated && canBeQuery(text);
+  const isGiven = call.recall === 'on' && program.takesContextOnPrompt && !isKnown && canBeQuery(text);
   return {
     ...(isStored && { storing: settle(storeText(turn, { text, role: 'user', key })) }),
     ...(isGiven && { giving: settle(give(turn, DEFAULT_TOKENS.prompt, text)) }),
@@ -145,8 +148,7 @@ function beginTurnEnd(turn: Turn, event: TurnEndEvent): Begun {
   if (call.capture !== 'turns' || text === '') return {};
   const { promptId, at = call.at } = event;
   const known = session.findKey(promptId);
-  // The answer to a prompt that the program itself sent is a result of a sub-agent or of a scheduled task.
-  if (session.isAutomatic && (known === undefined || promptId === undefined)) return {};
+  if (session.skipsAnswer && (known === undefined || promptId === undefined)) return {};
   const key = createAnswerKey(known ?? createPromptKey({ session: event.session, promptId, text, at }));
   return { storing: settle(storeText(turn, { text, role: 'assistant', key })) };
 }

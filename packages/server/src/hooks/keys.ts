@@ -13,12 +13,17 @@ export interface PromptReport {
   at: number;
 }
 
+/** Returns the number of the minute of a time, counted from 1970. */
+export function getMinute(at: number): number {
+  return Math.floor(at / MINUTE_MS);
+}
+
 /**
  * Returns the external id of a prompt: a digest of the session and the program's id of the prompt, or of the session, the
  * text and the minute. The name of the program is not part of it, since two programs may report the same prompt.
  */
 export function createPromptKey({ session, promptId, text, at }: PromptReport): string {
-  return digest('prompt', session, ...(promptId === undefined ? [text, Math.floor(at / MINUTE_MS)] : [promptId]));
+  return digest('prompt', session, ...(promptId === undefined ? [text, getMinute(at)] : [promptId]));
 }
 
 /** Returns the external id of the answer to a prompt. */

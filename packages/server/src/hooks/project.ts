@@ -10,7 +10,6 @@ export interface Project {
   branch?: string | undefined;
 }
 
-const MAX_PROJECT_CHARS = 512;
 const MAX_BRANCH_CHARS = 256;
 const PROJECT_TAG = 'project:';
 const DIGEST_CHARS = 8;
@@ -21,7 +20,7 @@ const CONTROL = /[\u0000-\u001f\u007f]/;
 
 /** Reads the project from headers of a hook. Returns undefined without a valid project; ignores an invalid branch. */
 export function readProject(remote: string | undefined, branch: string | undefined): Project | undefined {
-  const id = toRemote(decode(remote, MAX_PROJECT_CHARS) ?? '');
+  const id = toRemote(decode(remote, LIMITS.projectChars) ?? '');
   return id === '' ? undefined : { id, branch: decode(branch, MAX_BRANCH_CHARS) };
 }
 
@@ -56,7 +55,7 @@ export function toFolderProject(folder: string): Project | undefined {
   const name = getLastPart(path);
   if (name === '') return undefined;
   const digest = hash('sha256', path).slice(0, DIGEST_CHARS);
-  return { id: `${cutText(name, MAX_PROJECT_CHARS)}-${digest}` };
+  return { id: `${cutText(name, LIMITS.projectChars - DIGEST_CHARS - 1)}-${digest}` };
 }
 
 /** Returns the tag of a project, with its name. */

@@ -16,7 +16,7 @@ function report(...reports: Report[]): string[] {
   const session = new HookSession('a');
   return reports.map(({ program, promptId, seconds = 0, text = 'Fix the gate.' }) => {
     const at = AT + seconds * 1000;
-    return session.report(program, { session: 's', promptId, text, at }, at).key;
+    return session.report(program, { session: 's', promptId, text, at }, { now: at }).key;
   });
 }
 
@@ -40,6 +40,7 @@ describe('HookSession', () => {
     ['two ids of one program', { program: 'a', promptId: '1' }, { program: 'a', promptId: '2' }],
     ['other texts', { program: 'a' }, { program: 'b', text: 'Fix the fence.' }],
     ['the same text minutes later', { program: 'a' }, { program: 'b', seconds: 180 }],
+    ['the same text of one program in two minutes', { program: 'a' }, { program: 'a', seconds: 1 }],
   ])('gives two prompts two external ids: %s', (_name, ...reports) => {
     expect(new Set(report(...reports)).size).toBe(2);
   });
@@ -52,10 +53,19 @@ describe('HookSession', () => {
     expect(new Set(keys).size).toBe(2);
   });
 
+  it('gives a prompt that a program reports with each call of the model one external id', () => {
+    const session = new HookSession('a');
+    const keys = [0, 50, 100, 150].map((seconds) => {
+      const now = AT + seconds * 1000;
+      return session.report('a', { session: 's', text: 'Fix it.', at: now }, { now, isRepeated: true }).key;
+    });
+    expect(new Set(keys).size).toBe(1);
+  });
+
   it('finds the prompt of an answer by its id, or the last one', () => {
     const session = new HookSession('a');
     const [first, last] = ['one', 'two'].map((promptId) =>
-      session.report('a', { session: 's', promptId, text: promptId, at: AT }, AT),
+      session.report('a', { session: 's', promptId, text: promptId, at: AT }, { now: AT }),
     );
     expect(session.findKey('one')).toBe(first?.key);
     expect(session.findKey(undefined)).toBe(last?.key);

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { HookOwner } from './activity.ts';
-import { createPromptKey, createSessionId, digest, type PromptReport } from './keys.ts';
+import { createPromptKey, createSessionId, digest, getMinute, type PromptReport } from './keys.ts';
 import type { Project } from './project.ts';
 
 /** Maximum owners, sessions of one owner and prompts of one session that are remembered; the least recent are forgotten. */
@@ -18,8 +18,8 @@ interface ReportedPrompt {
   textDigest: string;
   /** When the prompt was reported last, in ms since 1970. */
   reportedAt: number;
-  /** A digest of the id of the prompt in each program that reported it; undefined for a program without ids. */
-  ids: Map<string, string | undefined>;
+  /** The first report of each program: the minute, and a digest of the program's id of the prompt, if it has ids. */
+  reports: Map<string, { id: string | undefined; minute: number }>;
 }
 
 /** A session of an agent program, as far as this process remembers it. See `HookSessions`. */
@@ -34,8 +34,8 @@ export class HookSession {
   isStarted = false;
   /** Whether the program no longer has what it was given. */
   needsReset = false;
-  /** Whether the program itself sent the last prompt. */
-  isAutomatic = false;
+  /** Whether the answer to the last prompt is not stored: nothing may be stored, or no person sent the prompt. */
+  skipsAnswer = false;
   readonly #prompts: ReportedPrompt[] = [];
   /** Digests of the prompts that the program will send itself. */
   #scheduled = new Set<string>();
@@ -58,29 +58,45 @@ export class HookSession {
   findKey(promptId: string | undefined): string | undefined {
     if (promptId === undefined) return this.#prompts.at(-1)?.key;
     const id = digest(promptId);
-    return this.#prompts.findLast(({ ids }) => [...ids.values()].includes(id))?.key;
+    return this.#prompts.findLast((prompt) => hasId(prompt, id))?.key;
   }
 
   /**
    * Remembers a prompt. Returns its external id, and whether the same program reported it before. Two reports are of one
-   * prompt if they have the same id, or if they have the same text within a minute and no program gave them two ids.
+   * prompt if they have the same id; or the same text and come from two programs within a minute; or the same text and
+   * come from one program without ids in the same minute.
+   *
+   * @param isRepeated whether the program reports a prompt several times, with less than a minute in between
    */
-  report(program: string, report: PromptReport, now: number): { key: string; isRepeated: boolean } {
+  report(
+    program: string,
+    report: PromptReport,
+    { now, isRepeated = false }: { now: number; isRepeated?: boolean | undefined },
+  ): { key: string; isKnown: boolean } {
     const textDigest = digest(report.text);
-    const id = report.promptId === undefined ? undefined : digest(report.promptId);
+    const own = {
+      id: report.promptId === undefined ? undefined : digest(report.promptId),
+      minute: getMinute(report.at),
+    };
     const known = this.#prompts.findLast((prompt) => {
-      if (id !== undefined && [...prompt.ids.values()].includes(id)) return true;
+      if (own.id !== undefined && hasId(prompt, own.id)) return true;
       if (prompt.textDigest !== textDigest || now - prompt.reportedAt > REPORT_WINDOW_MS) return false;
-      return id === undefined || prompt.ids.get(program) === undefined;
+      const before = prompt.reports.get(program);
+      if (!before) return true;
+      return own.id === undefined && before.id === undefined && (isRepeated || own.minute === before.minute);
     });
-    const prompt = known ?? { key: createPromptKey(report), textDigest, reportedAt: now, ids: new Map() };
-    const isRepeated = prompt.ids.has(program);
+    const prompt = known ?? { key: createPromptKey(report), textDigest, reportedAt: now, reports: new Map() };
+    const isKnown = prompt.reports.has(program);
     prompt.reportedAt = now;
-    prompt.ids.set(program, id ?? prompt.ids.get(program));
+    if (!isKnown) prompt.reports.set(program, own);
     if (!known) this.#prompts.push(prompt);
     if (this.#prompts.length > LIMITS.prompts) this.#prompts.shift();
-    return { key: prompt.key, isRepeated };
+    return { key: prompt.key, isKnown };
   }
+}
+
+function hasId({ reports }: ReportedPrompt, id: string): boolean {
+  return [...reports.values()].some((report) => report.id === id);
 }
 
 function digestStart(text: string): string {

@@ -273,11 +273,11 @@ function* owned(): Iterable<Step> {
   const quota = { memories: 10, bytes: null };
   yield { step: 'quota of Ann', method: 'PUT', url: '/users/ann/quota', payload: quota, operator: true };
   const hook = (session_id: string, prompt: string) => ({
-    ...{ method: 'POST', url: '/hooks/codex?user_id=ann&capture=turns&recall=on&budget=500&deadline_ms=10000' },
-    payload: { session_id, hook_event_name: 'UserPromptSubmit', prompt, turn_id: prompt, cwd: '/home/ann/kitchen' },
+    ...{ method: 'POST', url: '/hooks/codex?user_id=una&capture=turns&recall=on&budget=500&deadline_ms=10000' },
+    payload: { session_id, hook_event_name: 'UserPromptSubmit', prompt, turn_id: prompt, cwd: '/home/una/kitchen' },
   });
-  yield { step: 'a prompt of Ann', ...hook('s1', 'The ferns of Ann stand in the kitchen.') } as Step;
-  yield { step: 'a prompt of Ann in another session', ...hook('s2', 'Where do the ferns of Ann stand?') } as Step;
+  yield { step: 'a prompt of Una', ...hook('s1', 'The ferns of Una stand in the kitchen.') } as Step;
+  yield { step: 'a prompt of Una in another session', ...hook('s2', 'Where do the ferns of Una stand?') } as Step;
   yield { step: 'pause the hooks of Ann', method: 'PUT', url: '/hooks?user_id=ann', payload: { paused: true } };
   yield { step: 'hooks of Ann', url: '/hooks?user_id=ann' };
   yield { step: 'hooks of nobody', url: '/hooks' };

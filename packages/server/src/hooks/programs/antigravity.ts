@@ -23,6 +23,6 @@ function read(body: Body): HookEvent | undefined {
   const name = getText(body, 'hook_event_name', 'hookEventName') ?? (answer === undefined ? 'PreInvocation' : 'Stop');
   if (name === 'Stop') return { ...fields, kind: 'turn-end', promptId, answer: answer ?? '' };
   if (name !== 'PreInvocation') return undefined;
-  if (text !== undefined) return { ...fields, kind: 'prompt', promptId, text };
+  if (text !== undefined) return { ...fields, kind: 'prompt', promptId, text, isRepeated: true };
   return { ...fields, kind: 'start', reset: false, isRepeated: true };
 }

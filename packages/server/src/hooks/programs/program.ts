@@ -13,7 +13,7 @@ export interface StartEvent extends EventFields {
   kind: 'start';
   /** Whether the program no longer has what it was given before. */
   reset: boolean;
-  /** Whether the program reports the start again and again, so that only the first report counts. */
+  /** Whether the program reports the start with each call of the model, so that only the first report counts. */
   isRepeated?: boolean;
 }
 
@@ -23,6 +23,8 @@ export interface PromptEvent extends EventFields {
   text: string;
   /** Whether the program sent the prompt itself, without a person. */
   isAutomatic?: boolean;
+  /** Whether the program reports the prompt with each call of the model, so that only the first report counts. */
+  isRepeated?: boolean;
   promptId?: string | undefined;
   /** When the program sent the prompt, in ms since 1970. */
   at?: number | undefined;
