@@ -54,7 +54,7 @@ describe('API keys over HTTP', () => {
         await expectRefused(memoryd, { path, headers }, { code: 'FORBIDDEN' }, operator);
       }
     }
-    for (const path of ['/keys', '/namespaces', '/export', '/backup']) {
+    for (const path of ['/keys', '/namespaces', '/hooks', '/export', '/backup']) {
       const foreign = { path, headers: { ...operator, origin: 'https://evil.example' } };
       await expectRefused(memoryd, foreign, { code: 'FORBIDDEN' }, operator);
       const local = { path, headers: { ...operator, origin: 'http://localhost:3000' } };

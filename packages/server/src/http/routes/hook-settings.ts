@@ -16,7 +16,7 @@ export const hookSettings: Route = (app, { engine, hookActivity, telemetry }) =>
     querystring: HooksRequest,
     response: createResponseSchemas(HooksResponse),
   };
-  app.get('/hooks', { schema: read, config: { access: 'read' } }, async (request) => {
+  app.get('/hooks', { schema: read, config: { access: 'read', refusesForeignPages: true } }, async (request) => {
     const owner = getHookOwner(request, request.query.user_id);
     const settings = await engine.hooks.getSettings(owner.namespace, owner.userId || undefined);
     return { ...settings, programs: hookActivity.get(owner, Date.now()) };
@@ -33,7 +33,7 @@ export const hookSettings: Route = (app, { engine, hookActivity, telemetry }) =>
     body: HookSettingsChange,
     response: createResponseSchemas(HooksResponse, 'CONFLICT'),
   };
-  app.put('/hooks', { schema: change, config: { access: 'write' } }, async (request) => {
+  app.put('/hooks', { schema: change, config: { access: 'write', refusesForeignPages: true } }, async (request) => {
     const owner = getHookOwner(request, request.query.user_id);
     const settings = await engine.hooks.putSettings(owner.namespace, owner.userId || undefined, request.body);
     auditRequest(request, telemetry, 'hooks_changed', {
