@@ -21,7 +21,7 @@ const MAX_ANSWER_CHARS = 4000;
 /** Default tokens of a context. */
 const DEFAULT_TOKENS = { start: 800, prompt: 600 };
 
-export type HookMemories = ReturnType<Engine['hookMemories']>;
+type HookMemories = ReturnType<Engine['hookMemories']>;
 
 /** A call of a hook. */
 export interface HookCall {

@@ -43,7 +43,7 @@ export interface TurnEndEvent extends EventFields {
 }
 
 /** The program shortens its context, so it no longer has what it was given before. */
-export interface CompactEvent extends EventFields {
+interface CompactEvent extends EventFields {
   kind: 'compact';
 }
 
