@@ -51,8 +51,8 @@ interface Document {
   >;
 }
 
-/** Operations for orchestrators and for scripts, and headers for caches, which no client implements. */
-const NOT_IMPLEMENTED = new Set(['readiness', 'liveness', 'previewContext', 'If-None-Match']);
+/** Operations for orchestrators, scripts and agent programs, and headers for caches, which no client implements. */
+const NOT_IMPLEMENTED = new Set(['readiness', 'liveness', 'previewContext', 'answerHook', 'If-None-Match']);
 
 /** Returns the operations that clients implement. */
 async function getOperations(): Promise<DescribedOperation[]> {

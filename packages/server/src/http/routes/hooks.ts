@@ -24,7 +24,7 @@ const MAX_BODY_BYTES = 64 * 1024;
 const DEADLINE_MS = { minimum: 10, maximum: 10_000, default: 300 };
 
 const HookPath = Type.Object({
-  program: Type.String({ description: `The agent program: ${PROGRAM_NAMES.join(', ')}.` }),
+  program: Type.Enum(PROGRAM_NAMES, { description: 'The agent program.' }),
 });
 
 const HookQuery = Type.Object(
@@ -111,9 +111,10 @@ export const hooks: Route = (app, context) => {
     response: createResponseSchemas(HookResponse, 'NOT_FOUND'),
   };
   const bodyLimit = Math.min(MAX_BODY_BYTES, context.settings.maxBodyBytes);
-  // Any JSON is accepted: a prompt may contain characters that a request to store must not.
+  // Any JSON is accepted: a prompt may contain characters that a request to store must not. An unknown program is an
+  // unknown path.
   const validatorCompiler: typeof compileValidator = (part) =>
-    part.httpPart === 'body' ? () => true : compileValidator(part);
+    part.httpPart === 'querystring' ? compileValidator(part) : () => true;
   app.post('/hooks/:program', { schema, config, bodyLimit, validatorCompiler }, async (request, reply) => {
     const { program } = request.params;
     if (!isProgram(program)) {
