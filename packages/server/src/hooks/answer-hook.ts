@@ -190,7 +190,12 @@ async function give(turn: Turn, tokens: number, prompt?: string): Promise<Contex
     ...toUser(call.owner),
   };
   const options = { signal: call.signal, ...(program.maxChars !== undefined && { maxChars: program.maxChars }) };
-  return service.whenFree(() => service.memories.context(request, options));
+  try {
+    return await service.whenFree(() => service.memories.context(request, options));
+  } catch (error) {
+    session.needsReset ||= needsReset;
+    throw error;
+  }
 }
 
 /** Returns the filter for memories of a project, or of none. */
