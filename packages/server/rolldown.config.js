@@ -15,5 +15,18 @@ const bundle = (name, input) =>
     },
   });
 
+/** A file that connect copies to the user. The hook's file is small, because each start of it reads it. */
+const asset = (name, output) =>
+  defineConfig({
+    input: `assets/${name}`,
+    platform: 'node',
+    external: /^node:/,
+    output,
+  });
+const assets = [
+  asset('hook.js', { file: 'dist/hook.cjs', format: 'cjs', minify: true }),
+  asset('opencode-plugin.js', { file: 'dist/opencode-plugin.js', format: 'esm' }),
+];
+
 // A separate bundle, so that the first responses load one file.
-export default [bundle('memoryd', 'dist/main.js'), bundle('memoryd-front', 'dist/mcp-front/front.js')];
+export default [bundle('memoryd', 'dist/main.js'), bundle('memoryd-front', 'dist/mcp-front/front.js'), ...assets];

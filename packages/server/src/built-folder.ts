@@ -7,3 +7,8 @@ import { fileURLToPath } from 'node:url';
 export function getBuildFolder(name: 'ui' | 'redoc'): string {
   return fileURLToPath(new URL(`../dist/${name}`, import.meta.url));
 }
+
+/** Returns the path of a built file that connect copies to the user. */
+export function getBuiltFile(name: 'hook.cjs' | 'opencode-plugin.js'): string {
+  return fileURLToPath(new URL(`../dist/${name}`, import.meta.url));
+}

@@ -1,0 +1,89 @@
+import { readFileSync } from 'node:fs';
+import { writeFile } from 'atomically';
+import { UsageError } from '../usage-error.ts';
+import type { UndoRecord } from './edit/edit.ts';
+import { getOwnFiles } from './machine.ts';
+import type { Connection, Machine, ProgramName } from './types.ts';
+
+/** A connection as it is recorded. */
+export interface RecordedConnection extends Connection {
+  /** ISO 8601 time of the last connect. */
+  connectedAt: string;
+  /** The Node executable in the hook commands. */
+  node: string;
+}
+
+/** What one file was before it was connected, and what of it is memoryd's. */
+export interface FileRecord {
+  /** The absolute path, not resolved through links. */
+  path: string;
+  /** The programs and projects whose entries the file has, in the order of their first connect. */
+  owners: FileOwner[];
+  /** The file of the backup folder with the original bytes; undefined if the file did not exist. */
+  backup?: string;
+  /** The folders that connect created for the file, outermost first. */
+  createdFolders: string[];
+  /** SHA-256 of the bytes that connect wrote, in hex. */
+  written: string;
+}
+
+/** The entries of one connection in a file, and how they are undone. */
+export interface FileOwner {
+  program: ProgramName;
+  project?: string;
+  undo: UndoRecord[];
+}
+
+/** The content of `connect.json`. Keys that this version does not know are kept. */
+export interface ConnectRecord {
+  version: 1;
+  connections: RecordedConnection[];
+  files: FileRecord[];
+}
+
+/**
+ * Returns the record of all connections; an empty record if nothing was connected.
+ *
+ * @throws UsageError if the file is not readable or of another version
+ */
+export function readRecord(machine: Machine): ConnectRecord {
+  const { record: path } = getOwnFiles(machine);
+  const text = readText(path);
+  if (text === undefined) return { version: 1, connections: [], files: [] };
+  const value = parse(text, path) as ConnectRecord;
+  if (value?.version !== 1 || !Array.isArray(value.connections) || !Array.isArray(value.files)) {
+    throw new UsageError(`${path} must be a record of version 1; update memoryd, or move the file away`);
+  }
+  return value;
+}
+
+/** Writes the record atomically, readable by the user only, because hook commands may name private projects. */
+export async function writeRecord(machine: Machine, record: ConnectRecord): Promise<void> {
+  await writeFile(getOwnFiles(machine).record, `${JSON.stringify(record, null, 2)}\n`, { mode: 0o600 });
+}
+
+/** Returns whether a record is of the connection of a program, for the user or for a project. */
+export function isSameConnection(
+  a: { program: ProgramName; project?: string },
+  b: { program: ProgramName; project?: string },
+): boolean {
+  return a.program === b.program && a.project === b.project;
+}
+
+function readText(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return undefined;
+    throw new UsageError(`${path} cannot be read (${code}); check its permissions`);
+  }
+}
+
+function parse(text: string, path: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new UsageError(`${path} must be JSON; restore it, or move it away and connect again`);
+  }
+}
