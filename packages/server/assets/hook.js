@@ -45,7 +45,7 @@ function addLastMessage(body) {
 /** Replaces the memories in the rules of a project for Cursor, if connect has made the file. */
 function writeRules(root, context) {
   const rules = join(root, '.cursor/rules/memoryd.mdc');
-  const head = /^[^]*?memoryd owns this file.*\n/.exec(read(rules) ?? '')?.[0];
+  const head = /^(?:.*\n)*?.*memoryd owns this file.*\n/.exec(read(rules) ?? '')?.[0];
   if (head) writeFileSync(rules, `${head}${context}\n`);
 }
 

@@ -15,22 +15,23 @@ export interface RecordedConnection extends Connection {
 
 /** What one file was before it was connected, and what of it is memoryd's. */
 export interface FileRecord {
-  /** The absolute path, not resolved through links. */
+  /** The absolute path. It may be a link; the file that it leads to is changed. */
   path: string;
-  /** The programs and projects whose entries the file has, in the order of their first connect. */
+  /** The connections with entries in the file, in the order of their first connect. */
   owners: FileOwner[];
-  /** The file of the backup folder with the original bytes; undefined if the file did not exist. */
+  /** The name of the copy of the original in the backup folder; undefined if the file did not exist. */
   backup?: string;
-  /** The folders that connect created for the file, outermost first. */
-  createdFolders: string[];
   /** SHA-256 of the bytes that connect wrote, in hex. */
   written: string;
 }
 
-/** The entries of one connection in a file, and how they are undone. */
+/** The entries of one connection in a file. */
 export interface FileOwner {
   program: ProgramName;
   project?: string;
+  /** SHA-256 of the entries, in hex. */
+  entries: string;
+  /** How the entries are undone, in the order of writing. */
   undo: UndoRecord[];
 }
 
@@ -39,6 +40,8 @@ export interface ConnectRecord {
   version: 1;
   connections: RecordedConnection[];
   files: FileRecord[];
+  /** The folders that connect created for files. */
+  createdFolders: string[];
 }
 
 /**
@@ -49,9 +52,9 @@ export interface ConnectRecord {
 export function readRecord(machine: Machine): ConnectRecord {
   const { record: path } = getOwnFiles(machine);
   const text = readText(path);
-  if (text === undefined) return { version: 1, connections: [], files: [] };
+  if (text === undefined) return { version: 1, connections: [], files: [], createdFolders: [] };
   const value = parse(text, path) as ConnectRecord;
-  if (value?.version !== 1 || !Array.isArray(value.connections) || !Array.isArray(value.files)) {
+  if (value?.version !== 1 || ![value.connections, value.files, value.createdFolders].every(Array.isArray)) {
     throw new UsageError(`${path} must be a record of version 1; update memoryd, or move the file away`);
   }
   return value;

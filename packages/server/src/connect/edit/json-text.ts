@@ -52,7 +52,7 @@ export function findValue(root: Node | undefined, path: readonly string[]): Node
 
 /** Returns the end of the comments that begin on the line of an offset; the offset itself if there are none. */
 export function getCommentsEnd(text: string, offset: number): number {
-  const pattern = /[ \t]*(?:\/\/[^\r\n]*|\/\*[^]*?\*\/)/y;
+  const pattern = /[ \t]*(?:\/\/[^\r\n]*|\/\*.*?\*\/)/sy;
   let end = offset;
   for (pattern.lastIndex = end; pattern.test(text); ) end = pattern.lastIndex;
   return end;
@@ -60,7 +60,7 @@ export function getCommentsEnd(text: string, offset: number): number {
 
 /** Returns the offset after white space and comments. */
 export function skipTrivia(text: string, offset: number): number {
-  const pattern = /(?:\s|\uFEFF|\/\/[^\r\n]*|\/\*[^]*?\*\/)*/y;
+  const pattern = /(?:[\s\uFEFF]+|\/\/[^\r\n]*|\/\*.*?\*\/)*/sy;
   pattern.lastIndex = offset;
   pattern.test(text);
   return pattern.lastIndex;

@@ -234,6 +234,6 @@ function removeChild(text: string, container: Node, child: Node, tail: string): 
 
 /** Returns whether white space, commas and comments end in a line comment. */
 function endsInLineComment(trivia: string): boolean {
-  const last = Array.from(trivia.matchAll(/\/\/[^\r\n]*|\/\*[^]*?\*\//g)).at(-1);
+  const last = Array.from(trivia.matchAll(/\/\/[^\r\n]*|\/\*.*?\*\//gs)).at(-1);
   return last?.[0].startsWith('//') === true && last.index + last[0].length === trivia.length;
 }

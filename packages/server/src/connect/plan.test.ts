@@ -1,0 +1,209 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, relative } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { applyPlan, planConnections } from './plan.ts';
+import { readRecord } from './record.ts';
+import { type Connection, type Machine, PROGRAMS, type ProgramName } from './types.ts';
+
+let home: string;
+let machine: Machine;
+
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'memoryd-connect-'));
+  machine = {
+    platform: process.platform,
+    env: {},
+    home,
+    node: process.execPath,
+    folders: { config: join(home, 'own', 'config'), log: join(home, 'own', 'log') },
+  };
+});
+
+afterEach(() => rmSync(home, { recursive: true, force: true }));
+
+const FILES: Readonly<Record<string, string>> = {
+  '.claude.json': '{\n  "numStartups": 7,\n  "mcpServers": { "other": { "command": "other" } }\n}',
+  '.claude/settings.json':
+    '\uFEFF{\r\n\t// my hooks\r\n\t"hooks": {\r\n\t\t"Stop": [{ "hooks": [{ "type": "command", "command": "say done" }] }], // last\r\n\t},\r\n}',
+  '.codex/config.toml': '# my model\nmodel = "gpt-5"\n\n[projects."/p"]\ntrust_level = "trusted"',
+  '.gemini/settings.json': '{"mcpServers": {"memory": {"command": "x"}}}\n',
+  '.cursor/mcp.json': '',
+  '.config/opencode/opencode.jsonc': '{\n  // theme\n  "theme": "dark",\n}\n',
+};
+
+function write(name: string, text: string) {
+  mkdirSync(dirname(join(home, name)), { recursive: true });
+  writeFileSync(join(home, name), text);
+}
+
+const read = (name: string) => readFileSync(join(home, name), 'utf8');
+
+/** Returns the bytes of all files below the home folder, and the empty folders, without those of memoryd. */
+function snapshot(folder = home): Record<string, string> {
+  return Object.fromEntries(
+    readdirSync(folder, { withFileTypes: true, recursive: true })
+      .map((entry) => ({ entry, path: join(entry.parentPath, entry.name) }))
+      .filter(({ path }) => !relative(home, path).startsWith('own'))
+      .map(({ entry, path }) => [relative(home, path), entry.isFile() ? readFileSync(path, 'latin1') : 'folder']),
+  );
+}
+
+const toConnection = (program: ProgramName, options: Partial<Connection> = {}): Connection => ({
+  program,
+  url: 'http://127.0.0.1:8090',
+  user: 'ada',
+  capture: 'prompts',
+  recall: true,
+  hasKey: false,
+  ...options,
+});
+
+function change(changes: Parameters<typeof planConnections>[2]) {
+  const record = readRecord(machine);
+  return applyPlan(machine, record, planConnections(machine, record, changes));
+}
+const connect = (...add: Connection[]) => change({ add });
+const disconnect = (...remove: { program: ProgramName; project?: string }[]) => change({ remove });
+
+describe('the changes of connect', () => {
+  it('leave every file and folder of every program as it was, after connect and remove', async () => {
+    for (const [name, text] of Object.entries(FILES)) write(name, text);
+    mkdirSync(join(home, 'project', '.git', 'info'), { recursive: true });
+    write('project/.git/info/exclude', '# mine\n*.log');
+    const before = snapshot();
+    const project = join(home, 'project');
+    const all = [
+      ...PROGRAMS.map((program) => toConnection(program)),
+      ...PROGRAMS.map((program) => toConnection(program, { project })),
+    ];
+    const { skipped } = await connect(...all);
+    expect(skipped).toEqual([]);
+    expect(snapshot()).not.toEqual(before);
+    const others = await disconnect(...all);
+    expect(others.skipped).toEqual([]);
+    expect(snapshot()).toEqual(before);
+    expect(readRecord(machine)).toMatchObject({ connections: [], files: [] });
+  });
+
+  it('write nothing the second time, and keep the time of the first connect', async () => {
+    for (const [name, text] of Object.entries(FILES)) write(name, text);
+    await connect(...PROGRAMS.map((program) => toConnection(program)));
+    const after = snapshot();
+    const record = readRecord(machine);
+    expect(await connect(...PROGRAMS.map((program) => toConnection(program)))).toEqual({ changed: [], skipped: [] });
+    expect(snapshot()).toEqual(after);
+    expect(readRecord(machine)).toEqual(record);
+  });
+
+  it('replace the entries of other options, and still return to the first original', async () => {
+    write('.claude/settings.json', FILES['.claude/settings.json'] ?? '');
+    const before = snapshot();
+    await connect(toConnection('claude-code'));
+    await connect(toConnection('claude-code', { user: 'ben', capture: 'turns', budget: 900 }));
+    const text = read('.claude/settings.json');
+    expect(text).not.toContain('user_id=ada');
+    expect(text).toContain('user_id=ben&capture=turns&budget=900');
+    await connect(toConnection('claude-code', { capture: 'off', recall: false }));
+    expect(read('.claude/settings.json')).toBe(FILES['.claude/settings.json']);
+    await disconnect({ program: 'claude-code' });
+    expect(snapshot()).toEqual(before);
+  });
+
+  it('remove only their own entries from a file that the program or the person has rewritten', async () => {
+    write('.claude.json', FILES['.claude.json'] ?? '');
+    await connect(toConnection('claude-code'));
+    const rewritten = { ...JSON.parse(read('.claude.json')), numStartups: 8, projects: { '/p': {} } };
+    write('.claude.json', JSON.stringify(rewritten, null, 2));
+    const hooks = JSON.parse(read('.claude/settings.json'));
+    write('.claude/settings.json', JSON.stringify({ ...hooks, model: 'opus' }));
+    expect(await connect(toConnection('claude-code'))).toEqual({ changed: [], skipped: [] });
+    await disconnect({ program: 'claude-code' });
+    expect(JSON.parse(read('.claude.json'))).toEqual({
+      numStartups: 8,
+      mcpServers: { other: { command: 'other' } },
+      projects: { '/p': {} },
+    });
+    expect(read('.claude/settings.json')).toBe('{"model":"opus"}');
+  });
+
+  it('keep the entries of the other program in a file that two programs share', async () => {
+    await connect(toConnection('vscode'), toConnection('copilot-cli'));
+    const shared = read('.copilot/hooks/memoryd.json');
+    await disconnect({ program: 'vscode' });
+    expect(read('.copilot/hooks/memoryd.json')).toBe(shared);
+    await disconnect({ program: 'copilot-cli' });
+    expect(snapshot()).toEqual({});
+  });
+
+  it('keep the mode of a file and the link that leads to it', async () => {
+    write('dotfiles/settings.json', '{}');
+    chmodSync(join(home, 'dotfiles/settings.json'), 0o640);
+    mkdirSync(join(home, '.claude'));
+    symlinkSync('../dotfiles/settings.json', join(home, '.claude/settings.json'));
+    symlinkSync('dotfiles/missing.json', join(home, '.claude.json'));
+    await connect(toConnection('claude-code'));
+    expect(read('dotfiles/settings.json')).toContain('hook.cjs');
+    expect(read('dotfiles/missing.json')).toContain('mcpServers');
+    expect(statSync(join(home, '.claude/settings.json')).mode & 0o777).toBe(0o640);
+    await disconnect({ program: 'claude-code' });
+    expect(read('.claude/settings.json')).toBe('{}');
+    expect(existsSync(join(home, 'dotfiles/missing.json'))).toBe(false);
+    expect(readdirSync(home)).toContain('.claude.json');
+  });
+
+  it('leave a file with a syntax error alone, name its line, and change the other files', async () => {
+    write('.claude/settings.json', '{\n  "model": \n}\n');
+    const { skipped } = await connect(toConnection('claude-code'));
+    expect(skipped).toEqual([]);
+    const plan = planConnections(machine, readRecord(machine), { add: [toConnection('claude-code')] });
+    expect(plan.skipped).toEqual([
+      { path: join(home, '.claude/settings.json'), reason: expect.stringContaining('line 3 is not valid JSON') },
+    ]);
+    expect(read('.claude/settings.json')).toBe('{\n  "model": \n}\n');
+    expect(read('.claude.json')).toContain('memoryd');
+  });
+
+  it('keep a copy of a file that only the user can read, for as long as the file is connected', async () => {
+    write('.codex/config.toml', FILES['.codex/config.toml'] ?? '');
+    await connect(toConnection('codex'));
+    const folder = join(machine.folders.config, 'backups');
+    const [name = ''] = readdirSync(folder);
+    expect(readFileSync(join(folder, name), 'utf8')).toBe(FILES['.codex/config.toml']);
+    expect(statSync(join(folder, name)).mode & 0o777).toBe(0o600);
+    await disconnect({ program: 'codex' });
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('never replace a file of the same name that someone else wrote', async () => {
+    write('.config/opencode/plugins/memoryd.js', 'export const Mine = 1;\n');
+    const plan = planConnections(machine, readRecord(machine), { add: [toConnection('opencode')] });
+    expect(plan.skipped).toEqual([
+      { path: join(home, '.config/opencode/plugins/memoryd.js'), reason: expect.stringContaining('did not write it') },
+    ]);
+  });
+
+  it('keep memories that a session has put into the rules of Cursor, and delete the file in the end', async () => {
+    const project = join(home, 'project');
+    mkdirSync(project);
+    const connection = toConnection('cursor', { project });
+    await connect(connection);
+    const rules = join(project, '.cursor/rules/memoryd.mdc');
+    writeFileSync(rules, `${readFileSync(rules, 'utf8')}Ada is allergic to peanuts.\n`);
+    expect(await connect(connection)).toEqual({ changed: [], skipped: [] });
+    expect(readFileSync(rules, 'utf8')).toContain('peanuts');
+    await disconnect(connection);
+    expect(readdirSync(project)).toEqual([]);
+  });
+});
