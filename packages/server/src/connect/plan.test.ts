@@ -77,8 +77,8 @@ function change(changes: Parameters<typeof planConnections>[2]) {
 const connect = (...add: Connection[]) => change({ add });
 const disconnect = (...remove: { program: ProgramName; project?: string }[]) => change({ remove });
 
-describe('the changes of connect', () => {
-  it('leave every file and folder of every program as it was, after connect and remove', async () => {
+describe('connect', () => {
+  it('remove leaves every file and folder of every program as it was before connect', async () => {
     for (const [name, text] of Object.entries(FILES)) write(name, text);
     mkdirSync(join(home, 'project', '.git', 'info'), { recursive: true });
     write('project/.git/info/exclude', '# mine\n*.log');
@@ -97,7 +97,7 @@ describe('the changes of connect', () => {
     expect(readRecord(machine)).toMatchObject({ connections: [], files: [] });
   });
 
-  it('write nothing the second time, and keep the time of the first connect', async () => {
+  it('connect writes nothing the second time, and keeps the time of the first connect', async () => {
     for (const [name, text] of Object.entries(FILES)) write(name, text);
     await connect(...PROGRAMS.map((program) => toConnection(program)));
     const after = snapshot();
@@ -107,7 +107,7 @@ describe('the changes of connect', () => {
     expect(readRecord(machine)).toEqual(record);
   });
 
-  it('replace the entries of other options, and still return to the first original', async () => {
+  it('connect replaces the entries of other options, and remove still returns to the first original', async () => {
     write('.claude/settings.json', FILES['.claude/settings.json'] ?? '');
     const before = snapshot();
     await connect(toConnection('claude-code'));
@@ -121,7 +121,7 @@ describe('the changes of connect', () => {
     expect(snapshot()).toEqual(before);
   });
 
-  it('remove only their own entries from a file that the program or the person has rewritten', async () => {
+  it('remove takes only its own entries out of a file that the program or the person has rewritten', async () => {
     write('.claude.json', FILES['.claude.json'] ?? '');
     await connect(toConnection('claude-code'));
     const rewritten = { ...JSON.parse(read('.claude.json')), numStartups: 8, projects: { '/p': {} } };
@@ -138,7 +138,7 @@ describe('the changes of connect', () => {
     expect(read('.claude/settings.json')).toBe('{"model":"opus"}');
   });
 
-  it('keep the entries of the other program in a file that two programs share', async () => {
+  it('remove keeps the entries of the other program in a file that two programs share', async () => {
     await connect(toConnection('vscode'), toConnection('copilot-cli'));
     const shared = read('.copilot/hooks/memoryd.json');
     await disconnect({ program: 'vscode' });
@@ -147,7 +147,7 @@ describe('the changes of connect', () => {
     expect(snapshot()).toEqual({});
   });
 
-  it('keep the mode of a file and the link that leads to it', async () => {
+  it('connect keeps the mode of a file and the link that leads to it', async () => {
     write('dotfiles/settings.json', '{}');
     chmodSync(join(home, 'dotfiles/settings.json'), 0o640);
     mkdirSync(join(home, '.claude'));
@@ -163,7 +163,7 @@ describe('the changes of connect', () => {
     expect(readdirSync(home)).toContain('.claude.json');
   });
 
-  it('leave a file with a syntax error alone, name its line, and change the other files', async () => {
+  it('connect leaves a file with a syntax error alone, names its line, and changes the other files', async () => {
     write('.claude/settings.json', '{\n  "model": \n}\n');
     const { skipped } = await connect(toConnection('claude-code'));
     expect(skipped).toEqual([]);
@@ -175,7 +175,7 @@ describe('the changes of connect', () => {
     expect(read('.claude.json')).toContain('memoryd');
   });
 
-  it('keep a copy of a file that only the user can read, for as long as the file is connected', async () => {
+  it('connect keeps a copy of a file that only the user can read, for as long as the file is connected', async () => {
     write('.codex/config.toml', FILES['.codex/config.toml'] ?? '');
     await connect(toConnection('codex'));
     const folder = join(machine.folders.config, 'backups');
@@ -186,7 +186,7 @@ describe('the changes of connect', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it('never replace a file of the same name that someone else wrote', async () => {
+  it('connect never replaces a file of the same name that someone else wrote', async () => {
     write('.config/opencode/plugins/memoryd.js', 'export const Mine = 1;\n');
     const plan = planConnections(machine, readRecord(machine), { add: [toConnection('opencode')] });
     expect(plan.skipped).toEqual([
@@ -194,7 +194,7 @@ describe('the changes of connect', () => {
     ]);
   });
 
-  it('keep memories that a session has put into the rules of Cursor, and delete the file in the end', async () => {
+  it('connect keeps memories that a session has put into the rules of Cursor, and remove deletes the file', async () => {
     const project = join(home, 'project');
     mkdirSync(project);
     const connection = toConnection('cursor', { project });

@@ -13,7 +13,7 @@ export interface RecordedConnection extends Connection {
   node: string;
 }
 
-/** What one file was before it was connected, and what of it is memoryd's. */
+/** A file before it was connected, and the entries of memoryd in it. */
 export interface FileRecord {
   /** The absolute path. It may be a link; the file that it leads to is changed. */
   path: string;

@@ -26,7 +26,7 @@ export interface Machine {
 }
 
 export const CAPTURES = ['prompts', 'turns', 'off'] as const;
-/** What hooks store: the prompts of the person, also the last answer of each turn, or nothing. */
+/** The texts that hooks store: the prompts of the person, also the last answer of each turn, or none. */
 export type Capture = (typeof CAPTURES)[number];
 
 /** The options of a connection, as `connect.json` records them. */

@@ -33,7 +33,7 @@ export function applyEdit(text: string | undefined, edit: FileEdit): EditedText 
       if (text !== undefined && !text.includes(OWNED_MARK)) {
         throw new UnchangeableFile('memoryd did not write it; rename or remove it');
       }
-      // What follows the content is of the program, such as memories in rules.
+      // The program may have added text, such as memories in rules.
       if (text?.startsWith(edit.content)) return { text, undo: [], notes: [] };
       return { text: edit.content, undo: [{ kind: 'whole' }], notes: [] };
   }

@@ -68,7 +68,7 @@ describe('the files of an agent program', () => {
     ['vscode', ['.config/Code/User/mcp.json', '.copilot/hooks/memoryd.json']],
     ['copilot-cli', ['.copilot/mcp-config.json', '.copilot/hooks/memoryd.json']],
     ['claude-desktop', []],
-  ] as const)('of %s are below the home folder for a user', (program, files) => {
+  ] as const)('the files of %s are below the home folder for a user', (program, files) => {
     expect(getPaths(toConnection(program), linux())).toEqual(files.map((file) => join(home, file)));
   });
 
@@ -81,12 +81,12 @@ describe('the files of an agent program', () => {
     ['cursor', ['.cursor/mcp.json', '.cursor/hooks.json', '.cursor/rules/memoryd.mdc']],
     ['vscode', ['.vscode/mcp.json', '.github/hooks/memoryd.json']],
     ['copilot-cli', ['.github/mcp.json', '.github/hooks/memoryd.json']],
-  ] as const)('of %s are in the folder of a project', (program, files) => {
+  ] as const)('the files of %s are in the folder of a project', (program, files) => {
     const project = join(home, 'garden');
     expect(getPaths(toConnection(program, { project }), linux())).toEqual(files.map((file) => join(project, file)));
   });
 
-  it('follow the variables that the programs honor', () => {
+  it('the files follow the variables that the programs honor', () => {
     const folders = {
       CLAUDE_CONFIG_DIR: '/c',
       CODEX_HOME: '/x',
@@ -111,7 +111,7 @@ describe('the files of an agent program', () => {
     );
   });
 
-  it('are where Windows and macOS have them', () => {
+  it('the files are where Windows and macOS have them', () => {
     expect(getPaths(toConnection('vscode'), windows)[0]).toBe(
       'C:\\Users\\Ada L\\AppData\\Roaming\\Code\\User\\mcp.json',
     );
@@ -122,7 +122,7 @@ describe('the files of an agent program', () => {
 });
 
 describe('the entries of an agent program', () => {
-  it('name the server by HTTP in the form of each program', () => {
+  it('the entries name the server by HTTP in the form of each program', () => {
     const url = 'http://127.0.0.1:8090/mcp?user_id=ada';
     const texts = PROGRAMS.map((program) => getTexts(toConnection(program), linux()));
     const servers = texts.flatMap((files) => Object.entries(files)).filter(([, text]) => text.includes('/mcp?'));
@@ -145,7 +145,7 @@ describe('the entries of an agent program', () => {
     ['gemini-cli', ['SessionStart', 'BeforeAgent', 'PreCompress'], 'AfterAgent'],
     ['cursor', ['sessionStart', 'beforeSubmitPrompt', 'preCompact'], 'afterAgentResponse'],
     ['copilot-cli', ['SessionStart', 'UserPromptSubmit', 'PreCompact'], 'Stop'],
-  ] as const)('of %s register the end of a turn only to store answers', (program, events, end) => {
+  ] as const)('the hooks of %s register the end of a turn only to store answers', (program, events, end) => {
     const getEvents = (options: Partial<Connection>) => {
       const texts = Object.values(getTexts(toConnection(program, options), linux()));
       const hooks = texts.filter((text) => text.includes('hook.cjs')).map((text) => JSON.parse(text).hooks);
@@ -156,7 +156,7 @@ describe('the entries of an agent program', () => {
     expect(getEvents({ capture: 'off', recall: false })).toEqual([]);
   });
 
-  it('run the hook by a command that sh, cmd, PowerShell and JSON leave as it is', () => {
+  it('the command of a hook is right for sh, cmd, PowerShell and JSON', () => {
     const getCommand = (program: ProgramName, machine: Machine, key = 'command') => {
       const text = Object.values(getTexts(toConnection(program, { budget: 900 }), machine)).join('\n');
       return JSON.parse(new RegExp(`"${key}": (".*")`).exec(text)?.[1] ?? '""');
@@ -178,7 +178,7 @@ describe('the entries of an agent program', () => {
     expect(getCommand('antigravity', linux())).toMatch(/ "PreInvocation"$/);
   });
 
-  it('never contain a key, and name where it is', () => {
+  it('the entries never contain a key, and name where it is', () => {
     const options = { hasKey: true, url: 'https://memory.example.com' };
     const names = PROGRAMS.filter((program) => program !== 'claude-desktop').map((program) => {
       const texts = [
@@ -190,7 +190,7 @@ describe('the entries of an agent program', () => {
     for (const text of names.flat()) expect(text).toMatch(/MEMORYD_API_KEY|\{file:|\$\{input:memoryd-key\}/);
   });
 
-  it('make git ignore the files of a project that name paths of this machine', () => {
+  it('git ignores the files of a project that name paths of this machine', () => {
     const edits = AGENT_PROGRAMS.cursor.getEdits(toConnection('cursor', { project: process.cwd() }), linux());
     expect(edits.at(-1)).toMatchObject({ kind: 'line', line: '/.cursor/rules/memoryd.mdc' });
   });
