@@ -1,9 +1,14 @@
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { isInstalled } from '../../../deploy/tools.ts';
+import { readRecord } from '../src/connect/record.ts';
 import { launchd } from '../src/connect/service/launchd.ts';
+import { ensureService, removeService } from '../src/connect/service/service.ts';
 import { toArguments } from '../src/connect/service/service-command.ts';
 import { systemd } from '../src/connect/service/systemd.ts';
 import {
@@ -12,8 +17,9 @@ import {
   getServiceState,
   type InstalledService,
   installService,
-  removeService,
+  removeInstalledService,
 } from '../src/connect/service/user-service.ts';
+import type { Machine } from '../src/connect/types.ts';
 import { getProgramPath } from '../src/program-path.ts';
 import { freePort } from './process.ts';
 import { createMachine, type MachineUnderTest } from './service-managers.ts';
@@ -32,7 +38,7 @@ const getPaths = (folder: string) => readdirSync(folder, { recursive: true }).so
 async function install(machine: MachineUnderTest, earlier?: InstalledService) {
   const command = await getCommand(machine);
   const installed = await installService(machine, command, earlier);
-  onTestFinished(async () => void (await removeService(machine, installed)));
+  onTestFinished(async () => void (await removeInstalledService(machine, installed)));
   return { command, installed };
 }
 
@@ -49,13 +55,13 @@ describe.each(PLATFORMS)('a service of the user under $name', ({ platform, folde
     expect((await fetch(`http://127.0.0.1:${command.port}/health`)).status).toBe(200);
     expect(await getServiceState(machine, installed)).toMatchObject({ fileState: 'unchanged', isRunning: true });
     expect((await describeInstallation(machine, installed)).join('\n')).toContain(command.dbPath);
-    const lines = await removeService(machine, installed);
+    const lines = await removeInstalledService(machine, installed);
     expect(lines.join('\n')).toContain(`The memories stay in ${command.dbPath}.`);
     await expect(fetch(`http://127.0.0.1:${command.port}/health`)).rejects.toThrow();
     expect(getPaths(machine.home).filter((path) => String(path).startsWith(folder))).toEqual([]);
     expect(existsSync(command.dbPath)).toBe(true);
     expect(await getServiceState(machine, installed)).toMatchObject({ fileState: 'missing', isRunning: false });
-    expect((await removeService(machine, installed))[0]).toContain('removed already');
+    expect((await removeInstalledService(machine, installed))[0]).toContain('removed already');
   });
 
   it('a service keeps running when it is installed again, and restarts for another port', async () => {
@@ -72,14 +78,14 @@ describe.each(PLATFORMS)('a service of the user under $name', ({ platform, folde
     expect(readFileSync(moved.file, 'utf8')).toBe(moved.text);
     expect((await fetch(`http://127.0.0.1:${port}/health`)).status).toBe(200);
     await expect(fetch(`http://127.0.0.1:${command.port}/health`)).rejects.toThrow();
-    await removeService(machine, moved);
+    await removeInstalledService(machine, moved);
   });
 
   it('removing leaves a service alone whose file was edited', async () => {
     const machine = createMachine(platform);
     const { command, installed } = await install(machine);
     writeFileSync(installed.file, `${installed.text}\n`);
-    expect((await removeService(machine, installed))[0]).toContain('was edited');
+    expect((await removeInstalledService(machine, installed))[0]).toContain('was edited');
     expect((await fetch(`http://127.0.0.1:${command.port}/health`)).status).toBe(200);
     writeFileSync(installed.file, installed.text);
   });
@@ -128,10 +134,10 @@ describe('a service of the user', () => {
     const machine = createMachine('linux');
     const installed = await installService(machine, await getCommand(machine));
     machine.set('stays');
-    await expect(removeService(machine, installed)).rejects.toThrow('Failed to disable unit');
+    await expect(removeInstalledService(machine, installed)).rejects.toThrow('Failed to disable unit');
     expect(readFileSync(installed.file, 'utf8')).toBe(installed.text);
     machine.unset('stays');
-    await removeService(machine, installed);
+    await removeInstalledService(machine, installed);
   });
 
   it('a path with a line feed is refused, because it would add a setting to the file', () => {
@@ -193,3 +199,72 @@ function isPropertyList(text: string): boolean {
   }
   return body.trim() === '<plist version="1.0">V</plist>';
 }
+
+const createLinuxMachine = () => createMachine('linux');
+
+describe('the service of memoryd connect', () => {
+  const getUrl = async () => `http://127.0.0.1:${await freePort()}`;
+  /** A machine whose settings name a database in its own home folder. */
+  const createMachine = () => {
+    const machine = createLinuxMachine();
+    return { ...machine, env: { ...machine.env, SERVICE_DB_PATH: join(machine.home, 'memoryd/memory.db') } };
+  };
+
+  it('a service is installed if the person agrees, is recorded, and is removed once', async () => {
+    const machine = createMachine();
+    const url = await getUrl();
+    const questions: string[] = [];
+    const confirm = async (question: string) => questions.push(question) > 0;
+    onTestFinished(async () => void (await removeService(machine)));
+    const lines = await ensureService({ url, machine, confirm });
+    expect(questions).toEqual([expect.stringContaining(`No service runs at ${url}. Install one`)]);
+    expect(lines.join('\n')).toContain(join(machine.home, '.config/systemd/user/memoryd.service'));
+    expect(lines.join('\n')).toContain('loginctl enable-linger');
+    expect(await ensureService({ url, machine, confirm })).toEqual([]);
+    expect((await ensureService({ url, machine, install: true }))[0]).toContain('runs now');
+    expect(questions).toHaveLength(1);
+    expect((await removeService(machine)).join('\n')).toContain('The memories stay in');
+    expect(readRecord(machine).service).toBe(undefined);
+    expect(await removeService(machine)).toEqual([]);
+  });
+
+  it.each([
+    { answer: 'the person declines', options: { confirm: async () => false } },
+    { answer: 'nobody can be asked', options: {} },
+    { answer: 'the flag says no', options: { install: false } },
+  ])('no service is installed if $answer, and the lines say how to start one', async ({ options }) => {
+    const machine = createMachine();
+    const lines = await ensureService({ url: await getUrl(), machine, ...options });
+    expect(lines.join('\n')).toContain('memoryd serve');
+    expect(getPaths(machine.home)).toEqual([]);
+  });
+
+  it('no service is installed for another address, another database or an occupied port', async () => {
+    const machine = createMachine();
+    const refuse = (url: string, message: string, env: Machine['env'] = {}) =>
+      expect(
+        ensureService({ url, machine: { ...machine, env: { ...machine.env, ...env } }, install: true }),
+      ).rejects.toThrow(message);
+    await refuse('https://memoryd.example', 'https://memoryd.example is another address');
+    const postgres = { SERVICE_DB_PATH: undefined, SERVICE_DATABASE_URL: 'postgres://ada:secret@127.0.0.1:1/memories' };
+    const url = await getUrl();
+    await refuse(url, 'start the service yourself', postgres);
+    await expect(
+      ensureService({ url, machine: { ...machine, env: { ...machine.env, ...postgres } }, install: true }),
+    ).rejects.not.toThrow('secret');
+    const other = createServer((_, response) => response.end('hello')).listen(0, '127.0.0.1');
+    onTestFinished(() => void other.close());
+    await once(other, 'listening');
+    await refuse(`http://127.0.0.1:${(other.address() as AddressInfo).port}`, 'is in use by');
+    expect(getPaths(machine.home)).toEqual([]);
+  });
+
+  it('settings in variables of the shell are named, because the service does not read them', async () => {
+    const machine = createMachine();
+    const env = { ...machine.env, SERVICE_EMBEDDER: 'none' };
+    const lines = await ensureService({ url: await getUrl(), machine: { ...machine, env }, install: true });
+    onTestFinished(async () => void (await removeService(machine)));
+    expect(lines.at(-1)).toContain('SERVICE_EMBEDDER');
+    expect(lines.at(-1)).toContain(join(machine.home, 'memoryd.config.json'));
+  });
+});

@@ -3,6 +3,7 @@ import { writeFile } from 'atomically';
 import { UsageError } from '../usage-error.ts';
 import type { UndoRecord } from './edit/edit.ts';
 import { getOwnFiles } from './machine.ts';
+import type { InstalledService } from './service/user-service.ts';
 import type { Connection, Machine, ProgramName } from './types.ts';
 
 /** A connection as it is recorded. */
@@ -42,6 +43,19 @@ export interface ConnectRecord {
   files: FileRecord[];
   /** The folders that connect created for files. */
   createdFolders: string[];
+  /** The service that connect installed. */
+  service?: InstalledService;
+  /** The key that connect wrote to the file `key`. */
+  key?: RecordedKey;
+}
+
+/** A key for a service. */
+export interface RecordedKey {
+  /** Id of a key that connect made, and revokes. Absent for a key that was given. */
+  id?: string;
+  /** Address of the service of the key. */
+  url: string;
+  user: string;
 }
 
 /**

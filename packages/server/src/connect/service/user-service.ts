@@ -94,11 +94,11 @@ export async function installService(
   const installed = { manager: manager.name, file, text, dbPath: command.dbPath, ...(madeFolder && { madeFolder }) };
   const { code, output } = await manager.start(machine, file);
   if (code !== 0) {
-    await removeService(machine, installed);
+    await removeInstalledService(machine, installed);
     throw new UsageError(`${manager.name} did not start the service: ${output}; start it yourself with memoryd serve`);
   }
   if (await isHealthySoon(`http://127.0.0.1:${command.port}`)) return installed;
-  await removeService(machine, installed);
+  await removeInstalledService(machine, installed);
   throw new UsageError(
     `the service did not become healthy, so it is removed; its log says why: ${manager.logCommand(machine)}`,
   );
@@ -126,7 +126,7 @@ export async function describeInstallation(
  * @returns lines for a person: the result, and the path of the database
  * @throws UsageError, and changes nothing, if the service manager does not stop the service
  */
-export async function removeService(machine: Machine, installed: InstalledService): Promise<string[]> {
+export async function removeInstalledService(machine: Machine, installed: InstalledService): Promise<string[]> {
   const { manager: name, file, text, madeFolder, dbPath } = installed;
   const memories = `The memories stay in ${dbPath}.`;
   const present = readText(file);
@@ -190,9 +190,12 @@ async function isHealthySoon(url: string): Promise<boolean> {
   return false;
 }
 
-async function isHealthy(url: string): Promise<boolean> {
+/** Returns whether a healthy memoryd service answers at an address. */
+export async function isHealthy(url: string): Promise<boolean> {
   try {
-    return (await fetch(`${url}/health`, { signal: AbortSignal.timeout(HEALTH_TIMEOUT_MS) })).ok;
+    const response = await fetch(`${url}/health`, { signal: AbortSignal.timeout(HEALTH_TIMEOUT_MS) });
+    const { status, version } = (await response.json()) as { status?: unknown; version?: unknown };
+    return status === 'healthy' && typeof version === 'string';
   } catch {
     return false;
   }
