@@ -2,6 +2,7 @@ import { Command, CommanderError, Help } from 'commander';
 import { backupCommand } from './commands/backup.ts';
 import { type AddCommand, commandNames, DEFAULT_COMMAND, suggestedCommand, withExamples } from './commands/command.ts';
 import { completionCommand } from './commands/completion.ts';
+import { connectCommand } from './commands/connect.ts';
 import { consolidateCommand } from './commands/consolidate.ts';
 import { contextCommand } from './commands/context.ts';
 import { correctionsCommand } from './commands/corrections.ts';
@@ -34,7 +35,7 @@ import { VERSION } from './version.ts';
 
 /** All commands, in the order of the help. */
 const COMMANDS: readonly AddCommand[] = [
-  ...inGroup('Run:', serveCommand(), mcpCommand(), doctorCommand, completionCommand),
+  ...inGroup('Run:', serveCommand(), mcpCommand(), connectCommand, doctorCommand, completionCommand),
   ...inGroup(
     'Memories:',
     storeCommand,

@@ -30,6 +30,7 @@ export interface PlannedFile {
 export interface SkippedFile {
   path: string;
   reason: string;
+  wanted: readonly WantedEntries[];
 }
 
 export interface Plan {
@@ -69,7 +70,7 @@ export function planConnections(
       plan.files.push({ path, plan: readAndPlan(machine, record, path, wanted), wanted });
     } catch (error) {
       if (!(error instanceof UnchangeableFile)) throw error;
-      plan.skipped.push({ path, reason: error.message });
+      plan.skipped.push({ path, reason: error.message, wanted });
     }
   }
   return plan;
@@ -128,15 +129,21 @@ export async function applyPlan(
 ): Promise<{ changed: PlannedFile[]; skipped: SkippedFile[] }> {
   const changed: PlannedFile[] = [];
   const skipped: SkippedFile[] = [];
+  const before = record.connections;
   record.connections = connections;
   for (const { path, wanted } of files) {
     try {
       const file = { path, wanted, plan: readAndPlan(machine, record, path, wanted) };
       if (await applyFile(machine, record, file)) changed.push(file);
     } catch (error) {
-      skipped.push({ path, reason: toReason(error) });
+      skipped.push({ path, reason: toReason(error), wanted });
     }
   }
+  // A connection whose file could not be changed back is not removed.
+  const isLeft = (id: ConnectionId) =>
+    !connections.some((each) => isSameConnection(each, id)) &&
+    record.files.some(({ owners }) => owners.some((owner) => isSameConnection(owner, id)));
+  record.connections = [...before.filter(isLeft), ...connections];
   const innermostFirst = record.createdFolders.toSorted((a, b) => b.length - a.length);
   record.createdFolders = innermostFirst.filter((folder) => !removeIfEmpty(folder) && record.files.length > 0);
   await writeRecord(machine, record);
