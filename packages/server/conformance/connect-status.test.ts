@@ -1,12 +1,12 @@
-import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readConnectStatus } from '../src/connect/connection-status.ts';
 import { applyEdit } from '../src/connect/edit/edit.ts';
 import { getOwnFiles } from '../src/connect/machine.ts';
+import { applyPlan, planConnections } from '../src/connect/plan.ts';
 import { AGENT_PROGRAMS } from '../src/connect/programs/index.ts';
-import { type FileRecord, readRecord, writeRecord } from '../src/connect/record.ts';
+import { readRecord } from '../src/connect/record.ts';
 import { changePause } from '../src/connect/status.ts';
 import { formatStatus } from '../src/connect/status-text.ts';
 import { readTrust } from '../src/connect/trust.ts';
@@ -16,28 +16,14 @@ import { freePort } from './process.ts';
 import { createMachine } from './service-managers.ts';
 import { useServer, WORDS_ONLY } from './under-test.ts';
 
-/** Connects a program, as the command does: writes its files and the record. */
-async function connect(machine: Machine, url: string, program: ProgramName, project?: string): Promise<Connection> {
+/** Connects a program, as the command does. */
+async function connect(machine: Machine, url: string, program: ProgramName, project?: string): Promise<void> {
   const connection: Connection = {
     ...{ program, url, user: 'ada', capture: 'prompts', recall: true, hasKey: false },
     ...(project !== undefined && { project }),
   };
-  const files = AGENT_PROGRAMS[program].getEdits(connection, machine).map((edit): FileRecord => {
-    const { text = '', undo } = applyEdit(undefined, edit);
-    mkdirSync(dirname(edit.path), { recursive: true });
-    writeFileSync(edit.path, text);
-    const written = createHash('sha256').update(text).digest('hex');
-    return { path: edit.path, owners: [{ program, ...(project && { project }), undo }], createdFolders: [], written };
-  });
   const record = readRecord(machine);
-  const connectedAt = '2026-11-29T12:00:00.000Z';
-  mkdirSync(machine.folders.config, { recursive: true });
-  await writeRecord(machine, {
-    ...record,
-    connections: [...record.connections, { ...connection, connectedAt, node: machine.node }],
-    files: [...record.files, ...files],
-  });
-  return connection;
+  await applyPlan(machine, record, planConnections(machine, record, { add: [connection] }));
 }
 
 /** Sends a prompt of the person to the hooks of a program. */

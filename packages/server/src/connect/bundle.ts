@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { readAsset } from '../asset.ts';
 import { VERSION } from '../version.ts';
 import { getOwnFiles, joinPath } from './machine.ts';
@@ -23,8 +23,12 @@ export async function writeBundle(connection: Connection, machine: Machine): Pro
   return { path };
 }
 
-/** Returns the path of the bundle. */
-export function getBundlePath(machine: Machine): string {
+/** Deletes the bundle. The extension that Claude Desktop installed from it stays until the person removes it there. */
+export function removeBundle(machine: Machine): void {
+  rmSync(getBundlePath(machine), { force: true });
+}
+
+function getBundlePath(machine: Machine): string {
   return joinPath(machine, machine.folders.config, 'memoryd.mcpb');
 }
 

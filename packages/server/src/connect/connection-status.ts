@@ -31,7 +31,7 @@ export interface AccountStatus {
 }
 
 /** A file of a program. `edited`: somebody changed it after connect wrote it, which does no harm. */
-export interface FileStatus {
+interface FileStatus {
   path: string;
   state: 'unchanged' | 'edited' | 'missing';
 }

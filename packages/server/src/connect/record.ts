@@ -50,7 +50,7 @@ export interface ConnectRecord {
 }
 
 /** A key for a service. */
-export interface RecordedKey {
+interface RecordedKey {
   /** Id of a key that connect made, and revokes. Absent for a key that was given. */
   id?: string;
   /** Address of the service of the key. */
