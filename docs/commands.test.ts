@@ -97,7 +97,8 @@ function createSandbox(): string {
   for (const name of ['deploy', 'examples']) symlinkSync(join(root, name), join(folder, name));
   mkdirSync(join(folder, 'bin'));
   const programs = {
-    memoryd: recording('recall?*', `node '${join(root, 'packages/server')}' "$@"`),
+    // The service of the test is the one that connect uses by default.
+    memoryd: `[ "$1" = connect ] && export SERVICE_URL="$CONNECT_URL"\n${recording('recall?*', `node '${join(root, 'packages/server')}' "$@"`)}`,
     npx: '[ "$1" = memoryd ] && exec "$@"; echo "npx $1 is not run here" >&2; exit 1',
     // Makes curl fail on an error response, as a reader would notice it.
     curl: recording('*/recall*', '/usr/bin/curl --fail-with-body "$@"'),
@@ -139,6 +140,7 @@ function runAll(blocks: Block[], folder: string, port: number): string[] {
       PATH: `${folder}/bin:${process.env.PATH}`,
       HOME: folder,
       SERVICE_DB_PATH: join(folder, 'memory.db'),
+      CONNECT_URL: `http://127.0.0.1:${port}`,
     },
     encoding: 'utf8',
     timeout: 150_000,

@@ -34,8 +34,10 @@ function formatAccount({ url, user, state, reason, version, paused, ignored_fold
   ];
 }
 
-function formatProgram({ title, project, user, files, trust, activity }: ProgramStatus): string[] {
+function formatProgram({ program, title, project, user, files, trust, activity }: ProgramStatus): string[] {
   const place = project === null ? '' : ` in ${project}`;
+  if (program === 'claude-desktop')
+    return ['', `${title}, for ${user}`, `${INDENT}hooks       none; the model calls tools`];
   return [
     '',
     `${title}${place}, for ${user}`,

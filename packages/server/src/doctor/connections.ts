@@ -1,3 +1,4 @@
+import { formatCount } from '@memoryd/contract';
 import { type ConnectStatus, type ProgramStatus, readConnectStatus } from '../connect/connection-status.ts';
 import { getMachine } from '../connect/machine.ts';
 import { getMessage } from '../error-text.ts';
@@ -47,8 +48,6 @@ function checkProgram({ title, project, files, trust, activity }: ProgramStatus)
     return { check: 'connect', state: 'warning', found, advice: 'check the log of the service' };
   }
   const calls =
-    activity === null
-      ? 'no call since the service started'
-      : `${activity.calls_today} ${activity.calls_today === 1 ? 'call' : 'calls'} today`;
+    activity === null ? 'no call since the service started' : `${formatCount(activity.calls_today, 'call')} today`;
   return { check: 'connect', state: 'ok', found: `${name} is connected (${calls})` };
 }
