@@ -1,6 +1,5 @@
 import { Option } from 'commander';
 import { CAPTURES, PROGRAMS } from '../connect/types.ts';
-import { settingOptions } from '../settings/options.ts';
 import type { Environment } from '../settings/read.ts';
 import { type AddCommand, withExamples, withOptions } from './command.ts';
 
@@ -32,7 +31,10 @@ export const connectCommand: AddCommand = (program, env) => {
       '--user <id>',
       'User whose memories the programs store and read. Default: as connected before, or your login name.',
     ),
-    ...settingOptions(['url']),
+    new Option(
+      '--url <address>',
+      'Address of the service. Default: as connected before, or SERVICE_URL, or http://127.0.0.1:8090.',
+    ),
     new Option(
       '--capture <texts>',
       'Texts that hooks store: prompts; turns, which adds the last answer of each turn; or off. Default: as connected before, or prompts.',
@@ -56,7 +58,7 @@ export const connectCommand: AddCommand = (program, env) => {
       'status',
       'remove',
     ]),
-    new Option('--no-service', 'Install no service, and do not ask.'),
+    new Option('--no-service', 'Do not install a service, and do not ask.'),
     new Option('--json', 'With --status: print JSON, for programs.'),
   ]);
   withExamples(

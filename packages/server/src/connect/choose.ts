@@ -6,7 +6,7 @@ import { type ConnectRecord, isSameConnection } from './record.ts';
 import { type Machine, PROGRAMS, type ProgramName } from './types.ts';
 
 /** Returns the programs that are installed on a machine. */
-export function getInstalled(machine: Machine): ProgramName[] {
+function getInstalled(machine: Machine): ProgramName[] {
   return PROGRAMS.filter((name) => AGENT_PROGRAMS[name].isInstalled(machine));
 }
 

@@ -75,7 +75,7 @@ function makeRepository(name: string, config: string, head = 'ref: refs/heads/ma
 }
 
 describe("the hook's file", () => {
-  it('has at most 3 kB and needs no package', () => {
+  it('the file has at most 3 kB and needs no package', () => {
     const text = getHookText('/home/ada/.local/state/memoryd/hook.log');
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(MAX_HOOK_BYTES);
     expect(Array.from(text.matchAll(/require\(["'`](.*?)["'`]\)/g), ([, name]) => name)).toEqual(

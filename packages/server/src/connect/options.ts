@@ -84,7 +84,7 @@ export function toAccount(
 }
 
 function getUrl(flags: ConnectFlags, env: Environment): string {
-  const { url, port } = loadSettings({ url: flags.url, config: flags.config }, env);
+  const { url, port } = loadSettings({ url: flags.url }, env);
   return (url || `http://127.0.0.1:${port}`).replace(/\/+$/, '');
 }
 

@@ -26,7 +26,7 @@ function formatChange({ path, plan: { before, after } }: PlannedFile): string {
   }
   const [oldName, newName] = [from === undefined ? '/dev/null' : path, to === undefined ? '/dev/null' : path];
   const patch = createTwoFilesPatch(oldName, newName, from ?? '', to ?? '', '', '', { context: CONTEXT_LINES });
-  const lines = patch.trimEnd().split('\n').slice(1);
+  const lines = patch.slice(patch.indexOf('--- ')).trimEnd().split('\n');
   return lines.map((line) => toColored(toPrintable(line.replace(/\r$/, '')))).join('\n');
 }
 

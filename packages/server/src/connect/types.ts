@@ -30,7 +30,7 @@ export const CAPTURES = ['prompts', 'turns', 'off'] as const;
 export type Capture = (typeof CAPTURES)[number];
 
 /** The options of a connection, as `connect.json` records them. */
-export interface ConnectOptions {
+interface ConnectOptions {
   /** The address of the service, without a slash at the end. */
   url: string;
   /** The user whose memories the program stores and reads. */
