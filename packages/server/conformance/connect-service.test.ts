@@ -21,6 +21,7 @@ import {
 } from '../src/connect/service/user-service.ts';
 import type { Machine } from '../src/connect/types.ts';
 import { getProgramPath } from '../src/program-path.ts';
+import { runCommand } from './command.ts';
 import { freePort } from './process.ts';
 import { createMachine, type MachineUnderTest } from './service-managers.ts';
 
@@ -266,5 +267,31 @@ describe('the service of memoryd connect', () => {
     onTestFinished(async () => void (await removeService(machine)));
     expect(lines.at(-1)).toContain('SERVICE_EMBEDDER');
     expect(lines.at(-1)).toContain(join(machine.home, 'memoryd.config.json'));
+  });
+
+  it('a connection with a service leaves only its database when it is removed', async () => {
+    const machine = createMachine();
+    const { home } = machine;
+    writeFileSync(join(home, 'notes.txt'), 'mine');
+    const env = Object.fromEntries(Object.entries(machine.env).map(([name, value]) => [name, value ?? '']));
+    const run = async (...args: string[]) => {
+      const { code, stdout, stderr } = await runCommand(['connect', ...args], { env: { ...env, XDG_DATA_HOME: home } });
+      expect(code, stderr).toBe(0);
+      return stdout;
+    };
+    const url = await getUrl();
+    const connected = await run('claude-code', 'claude-desktop', '--user', 'ada', '--url', url, '--service');
+    expect(connected).toContain('The service runs now');
+    expect(connected).toContain('memoryd.mcpb');
+    const status = JSON.parse(await run('--status', '--json'));
+    expect(status).toMatchObject({
+      accounts: [{ url, user: 'ada', state: 'healthy' }],
+      programs: [{ program: 'claude-code' }, { program: 'claude-desktop' }],
+      installed_service: { manager: 'systemd', isRunning: true, fileState: 'unchanged' },
+    });
+    expect(await run('--remove')).toContain('The memories stay in');
+    await expect(fetch(`${url}/health`)).rejects.toThrow();
+    const left = getPaths(home).map(String);
+    expect(left.filter((path) => !path.startsWith('memoryd') && !path.startsWith('.cache'))).toEqual(['notes.txt']);
   });
 });
