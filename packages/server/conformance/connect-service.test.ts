@@ -272,7 +272,8 @@ describe('the service of memoryd connect', () => {
   it('a connection with a service leaves only its database when it is removed', async () => {
     const machine = createMachine();
     const { home } = machine;
-    writeFileSync(join(home, 'notes.txt'), 'mine');
+    mkdirSync(join(home, '.config'));
+    writeFileSync(join(home, '.config/notes.txt'), 'mine');
     const env = Object.fromEntries(Object.entries(machine.env).map(([name, value]) => [name, value ?? '']));
     const run = async (...args: string[]) => {
       const { code, stdout, stderr } = await runCommand(['connect', ...args], { env: { ...env, XDG_DATA_HOME: home } });
@@ -292,6 +293,7 @@ describe('the service of memoryd connect', () => {
     expect(await run('--remove')).toContain('The memories stay in');
     await expect(fetch(`${url}/health`)).rejects.toThrow();
     const left = getPaths(home).map(String);
-    expect(left.filter((path) => !path.startsWith('memoryd') && !path.startsWith('.cache'))).toEqual(['notes.txt']);
+    const others = left.filter((path) => !path.startsWith('memoryd') && !path.startsWith('.cache'));
+    expect(others).toEqual(['.config', '.config/notes.txt']);
   });
 });

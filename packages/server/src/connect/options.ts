@@ -84,7 +84,8 @@ export function toAccount(
 }
 
 function getUrl(flags: ConnectFlags, env: Environment): string {
-  const { url, port } = loadSettings({ url: flags.url }, env);
+  // Ignores the settings file in the working directory, which must not decide where prompts are sent.
+  const { url, port } = loadSettings({ url: flags.url }, env, { search: false });
   return (url || `http://127.0.0.1:${port}`).replace(/\/+$/, '');
 }
 

@@ -4,7 +4,7 @@ import type { Environment } from '../settings/read.ts';
 import { UsageError } from '../usage-error.ts';
 import { prepareAccess, readKey, removeAccess } from './access.ts';
 import { canAsk, confirm } from './ask.ts';
-import { writeBundle } from './bundle.ts';
+import { removeBundle, writeBundle } from './bundle.ts';
 import { choosePrograms } from './choose.ts';
 import { getMachine } from './machine.ts';
 import { type ConnectFlags, getProject, toAccount, toConnection, toPrograms } from './options.ts';
@@ -165,12 +165,14 @@ async function remove(call: Call, named: readonly ProgramName[]): Promise<void> 
   await writePlan(call, record, plan);
   for (const connection of removed) {
     if (findConnection(record, connection)) continue;
+    if (connection.program === 'claude-desktop') removeBundle(machine);
     await printLines([`${connection.program} is no longer connected.`]);
     await printLines(await describeStored(connection, machine, readKey(machine, connection.url)));
   }
   if (record.connections.length > 0) return;
-  await printLines(await removeService(machine));
+  // Before the service stops, because it revokes the key.
   await printLines(await removeAccess(machine));
+  await printLines(await removeService(machine));
   removeOwnFiles(machine);
 }
 
