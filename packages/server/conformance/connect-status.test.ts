@@ -202,7 +202,7 @@ describe('the trust of connected programs', () => {
     expect(await getTrust(claude)).toBe('untrusted');
     writeFileSync(
       join(claude.home, '.claude.json'),
-      JSON.stringify({ projects: { [project]: { hasTrustDialogAccepted: true } } }),
+      JSON.stringify({ projects: { [claude.home]: { hasTrustDialogAccepted: true } } }),
     );
     expect(await getTrust(claude)).toBe('trusted');
     const gemini = createMachine('linux');

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import type { Machine } from '../src/connect/types.ts';
 import { createTemporaryFolder } from './folders.ts';
 
-/** Starts a command line in the background, and writes its process id to a file beside the log of calls. */
-const START = '("$@" >>"$here/service.log" 2>&1 & echo $! >"$here/pid")';
+/** Starts a command line in the background, without a model, and writes its process id to a file beside the log of calls. */
+const START = '(SERVICE_EMBEDDER=none "$@" >>"$here/service.log" 2>&1 & echo $! >"$here/pid")';
 
 const STOP = `[ -f "$here/pid" ] && kill "$(cat "$here/pid")" && while kill -0 "$(cat "$here/pid")" 2>/dev/null; do sleep 0.05; done; rm -f "$here/pid"`;
 

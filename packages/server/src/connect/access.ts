@@ -51,10 +51,11 @@ export async function prepareAccess(
   if (made === undefined) await assertUsable(account, given);
   writeKey(path, made?.key ?? given);
   await writeRecord(machine, { ...readRecord(machine), key: { ...account, ...(made && { id: made.id }) } });
+  const place = machine.platform === 'win32' ? path : `${path}, which only you can read`;
   note(
     made === undefined
-      ? `The given key is saved in ${path}, which only you can read.`
-      : `A key (id ${made.id}) for ${account.user} in the namespace ${made.namespace} is saved in ${path}, which only you can read.`,
+      ? `The given key is saved in ${place}.`
+      : `A key (id ${made.id}) for ${account.user} in the namespace ${made.namespace} is saved in ${place}.`,
   );
   return { hasKey: true };
 }

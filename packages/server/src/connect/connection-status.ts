@@ -133,3 +133,14 @@ function readLastLine(path: string): string | undefined {
     return undefined;
   }
 }
+
+/** Returns the state of a service as the end of a sentence: `is healthy`. */
+export function describeState({ state, user, reason }: AccountStatus): string {
+  const words = {
+    healthy: 'is healthy',
+    unhealthy: 'is unhealthy',
+    unreachable: 'does not respond',
+    refused: `refuses the requests of ${user}`,
+  };
+  return reason === undefined ? words[state] : `${words[state]} (${reason})`;
+}

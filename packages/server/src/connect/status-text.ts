@@ -1,12 +1,19 @@
 import { toShortTime } from '../commands/local-time.ts';
 import { toPrintable } from '../commands/printable.ts';
-import type { AccountStatus, ConnectStatus, ProgramStatus } from './connection-status.ts';
+import { type AccountStatus, type ConnectStatus, describeState, type ProgramStatus } from './connection-status.ts';
+import { formatIgnoredFolder, formatLastError, formatProgramActivity, PAUSED } from './service-activity.ts';
 
 const INDENT = '  ';
 
-/** Returns the state of all connections as lines for a person. */
-export function formatStatus({ accounts, programs, installed_service, hook_log }: ConnectStatus): string[] {
-  if (programs.length === 0) return ['No program is connected. memoryd connect lists the installed ones.'];
+/**
+ * Returns the state of all connections as lines for a person.
+ *
+ * @param now ms since 1970
+ */
+export function formatStatus(
+  { accounts, programs, installed_service, hook_log }: ConnectStatus,
+  now = Date.now(),
+): string[] {
   const service =
     installed_service === null
       ? []
@@ -14,7 +21,9 @@ export function formatStatus({ accounts, programs, installed_service, hook_log }
           `Service of yours: ${installed_service.isRunning ? 'running' : 'not running'} under ${installed_service.manager} ` +
             `(${installed_service.file}${installed_service.fileState === 'unchanged' ? '' : `, ${installed_service.fileState}`})`,
         ];
+  const none = programs.length === 0 ? ['No program is connected. memoryd connect lists the installed ones.'] : [];
   return [
+    ...none,
     ...accounts.flatMap(formatAccount),
     ...service,
     ...programs.flatMap(formatProgram),
@@ -22,11 +31,11 @@ export function formatStatus({ accounts, programs, installed_service, hook_log }
   ].map(toPrintable);
 }
 
-function formatAccount({ url, user, state, reason, version, paused, ignored_folders = [] }: AccountStatus): string[] {
+function formatAccount(account: AccountStatus): string[] {
+  const { url, user, version, paused, ignored_folders = [] } = account;
   const name = version === undefined ? 'The service' : `memoryd ${version}`;
-  const health = reason === undefined ? state : `${state}: ${reason}`;
   return [
-    `${name} at ${url} is ${health}`,
+    `${name} at ${url} ${describeState(account)}`,
     ...(paused === undefined
       ? []
       : [`Hooks of ${user}: ${paused ? 'paused (memoryd connect --resume ends the pause)' : 'active'}`]),

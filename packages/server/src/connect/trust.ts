@@ -51,7 +51,10 @@ function readClaudeCodeTrust({ project }: Connection, machine: Machine): Trust {
   if (project === undefined) return UNNEEDED;
   const file = joinPath(machine, machine.env.CLAUDE_CONFIG_DIR || machine.home, '.claude.json');
   const { projects } = readJson(file) as { projects?: Record<string, { hasTrustDialogAccepted?: boolean }> };
-  if (projects?.[project]?.hasTrustDialogAccepted === true) return { state: 'trusted', text: 'trusted' };
+  const isTrusted = getFoldersAbove(project, machine).some(
+    (folder) => projects?.[folder]?.hasTrustDialogAccepted === true,
+  );
+  if (isTrusted) return { state: 'trusted', text: 'trusted' };
   return { state: 'untrusted', text: 'not trusted: start claude in the folder, and trust it' };
 }
 
@@ -75,7 +78,8 @@ function readCodexTrust(connection: Connection, machine: Machine): Trust {
   const hooksFile = joinPath(machine, ...(project === undefined ? [userFolder] : [project, '.codex']), 'hooks.json');
   const { hooks = {} } = readJson(hooksFile) as { hooks?: Record<string, CodexGroup[]> };
   const config = readCodexConfig(joinPath(machine, userFolder, 'config.toml'));
-  if (project !== undefined && config.projects?.[project]?.trust_level !== 'trusted') {
+  const isTrustedFolder = (folder: string) => config.projects?.[folder]?.trust_level === 'trusted';
+  if (project !== undefined && !getFoldersAbove(project, machine).some(isTrustedFolder)) {
     return { state: 'untrusted', text: 'not trusted: start codex in the folder, and trust it' };
   }
   const command = getHookCommand(connection, machine, 'cmd');
@@ -140,6 +144,12 @@ function readGeminiTrust({ project }: Connection, machine: Machine): Trust {
     state: 'unknown',
     text: 'unknown: no rule for the folder; Gemini CLI asks when it starts there, or asks nobody',
   };
+}
+
+/** Returns a folder and all folders above it, whose trust it shares. */
+function getFoldersAbove(folder: string, machine: Machine): string[] {
+  const above = joinPath(machine, folder, '..');
+  return above === folder ? [folder] : [folder, ...getFoldersAbove(above, machine)];
 }
 
 /** Reads a JSON file, which may have comments. A missing file is an empty object. */

@@ -1,5 +1,10 @@
-import { formatCount } from '@memoryd/contract';
-import { type ConnectStatus, type ProgramStatus, readConnectStatus } from '../connect/connection-status.ts';
+import { readKey } from '../connect/access.ts';
+import {
+  type AccountStatus,
+  describeState,
+  type ProgramStatus,
+  readConnectStatus,
+} from '../connect/connection-status.ts';
 import { getMachine } from '../connect/machine.ts';
 import { getMessage } from '../error-text.ts';
 import type { Finding } from './finding.ts';
@@ -16,16 +21,10 @@ export async function checkConnections(machine = getMachine()): Promise<Finding[
   }
 }
 
-function toFindings({ accounts, programs }: ConnectStatus): Finding[] {
-  const services = accounts.map(({ url, user, state, reason, paused }): Finding => {
-    const found = `the service of ${user} at ${url} is ${state}${reason === undefined ? '' : ` (${reason})`}`;
-    if (state !== 'healthy')
-      return { check: 'connect', state: 'problem', found, advice: 'memoryd connect --status shows more' };
-    if (!paused) return { check: 'connect', state: 'ok', found };
-    const advice = 'memoryd connect --resume ends the pause';
-    return { check: 'connect', state: 'warning', found: `${found}, and hooks are paused`, advice };
-  });
-  return [...services, ...programs.map(checkProgram)];
+function checkAccount(account: AccountStatus): Finding[] {
+  if (account.state === 'healthy') return [];
+  const found = `the service of connected programs at ${account.url} ${describeState(account)}`;
+  return [{ check: 'connect', state: 'problem', found, advice: 'memoryd connect --status shows more' }];
 }
 
 function checkProgram({ title, project, files, trust, activity }: ProgramStatus): Finding {

@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:
 import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { UsageError } from '../../usage-error.ts';
+import { VERSION } from '../../version.ts';
 import type { Machine } from '../types.ts';
 import { launchd } from './launchd.ts';
 import { isInNpxCache, type ServiceCommand } from './service-command.ts';
@@ -64,8 +65,8 @@ export async function findObstacle(machine: Machine, { script }: ServiceCommand)
 }
 
 /**
- * Installs and starts a service of the user's own, and waits until it is healthy. Does nothing for a service that is
- * installed with the same file and runs. No shell and no other rights are used.
+ * Installs and starts a service of the user's own, and waits until it is healthy. Starts it again after an update of
+ * memoryd. Does nothing for a service of this version that is installed with the same file and runs. No shell and no other rights are used.
  *
  * @param earlier the record of an earlier installation, whose file may be replaced
  * @throws UsageError, and leaves no file, if no service can be installed, another file is in its place, or the service
@@ -82,7 +83,8 @@ export async function installService(
   const file = manager.getFile(machine);
   const text = manager.formatFile(command, machine);
   const present = readText(file);
-  if (present === text && (await manager.isRunning(machine))) {
+  const url = `http://127.0.0.1:${command.port}`;
+  if (present === text && (await manager.isRunning(machine)) && (await getVersion(url)) === VERSION) {
     return earlier ?? { manager: manager.name, file, text, dbPath: command.dbPath };
   }
   if (present !== undefined && present !== text && present !== earlier?.text) {
@@ -97,7 +99,7 @@ export async function installService(
     await removeInstalledService(machine, installed);
     throw new UsageError(`${manager.name} did not start the service: ${output}; start it yourself with memoryd serve`);
   }
-  if (await isHealthySoon(`http://127.0.0.1:${command.port}`)) return installed;
+  if (await isHealthySoon(url)) return installed;
   await removeInstalledService(machine, installed);
   throw new UsageError(
     `the service did not become healthy, so it is removed; its log says why: ${manager.logCommand(machine)}`,
@@ -192,11 +194,16 @@ async function isHealthySoon(url: string): Promise<boolean> {
 
 /** Returns whether a healthy memoryd service answers at an address. */
 export async function isHealthy(url: string): Promise<boolean> {
+  return (await getVersion(url)) !== undefined;
+}
+
+/** Returns the version of the healthy memoryd service at an address, or undefined if none answers. */
+async function getVersion(url: string): Promise<string | undefined> {
   try {
     const response = await fetch(`${url}/health`, { signal: AbortSignal.timeout(HEALTH_TIMEOUT_MS) });
     const { status, version } = (await response.json()) as { status?: unknown; version?: unknown };
-    return status === 'healthy' && typeof version === 'string';
+    return status === 'healthy' && typeof version === 'string' ? version : undefined;
   } catch {
-    return false;
+    return undefined;
   }
 }
