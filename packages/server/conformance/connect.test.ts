@@ -1,11 +1,17 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { runCommand } from './command.ts';
 import { createTemporaryFolder } from './folders.ts';
 import { freePort } from './process.ts';
 import { useServer, WORDS_ONLY } from './under-test.ts';
+
+const serverPackage = fileURLToPath(new URL('..', import.meta.url));
+const hasScript = spawnSync('script', ['--version']).status === 0;
 
 const CODEX = '# my model\nmodel = "gpt-5"\n';
 
@@ -23,54 +29,54 @@ function createHome() {
     ...{ PATH: dirname(process.execPath), HOME: home, USERPROFILE: home },
   };
   const connect = (...args: string[]) => runCommand(['connect', ...args], { env, cwd: home });
-  return { home, connect, read: (path: string) => readFileSync(join(home, path), 'utf8') };
+  return { home, env, connect, read: (path: string) => readFileSync(join(home, path), 'utf8') };
+}
+
+/** Runs a command line of a hook as an agent program does. */
+async function runShell(command: string, input: object) {
+  const child = spawn('/bin/sh', ['-c', command]);
+  child.stdin.end(JSON.stringify(input));
+  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+  return { code, stdout, stderr };
 }
 
 describe('memoryd connect', () => {
-  const client = useServer({ env: WORDS_ONLY });
+  const memoryd = useServer({ env: WORDS_ONLY });
+  const getUrl = () => `http://127.0.0.1:${memoryd.server.port}`;
 
   it('connects programs whose hooks then store a prompt and give it back, and removes every trace', async () => {
     const { home, connect, read } = createHome();
-    const { code, stdout } = await connect('codex', 'claude-code', '--url', client.url, '--user', 'ada');
+    const { code, stdout } = await connect('codex', 'claude-code', '--url', getUrl(), '--user', 'ada');
     expect(code).toBe(0);
     expect(stdout).toContain('+[mcp_servers.memoryd]');
-    expect(stdout).toContain(`Codex is connected as ada at ${client.url}.`);
+    expect(stdout).toContain(`Codex is connected as ada at ${getUrl()}.`);
     expect(stdout).toContain('Trust all and continue');
-    expect(read('.codex/config.toml')).toBe(`${CODEX}\n[mcp_servers.memoryd]\nurl = "${client.url}/mcp?user_id=ada"\n`);
+    expect(read('.codex/config.toml')).toBe(`${CODEX}\n[mcp_servers.memoryd]\nurl = "${getUrl()}/mcp?user_id=ada"\n`);
     const { hooks } = JSON.parse(read('.codex/hooks.json'));
-    const run = (prompt: string, session: string) =>
-      spawnSync('/bin/sh', ['-c', `${hooks.UserPromptSubmit[0].hooks[0].command}`], {
-        input: JSON.stringify({
-          hook_event_name: 'UserPromptSubmit',
-          session_id: session,
-          turn_id: session,
-          cwd: home,
-          prompt,
-        }),
-        encoding: 'utf8',
-      });
-    expect(run('Ada is allergic to peanuts', 'a')).toMatchObject({ status: 0, stderr: '' });
-    await expect.poll(() => run('What is Ada allergic to?', 'b').stdout).toContain('Ada is allergic to peanuts');
+    const [{ command }] = hooks.UserPromptSubmit[0].hooks;
+    const type = (prompt: string, id: string) =>
+      runShell(command, { hook_event_name: 'UserPromptSubmit', session_id: id, turn_id: id, cwd: home, prompt });
+    expect(await type('Ada is allergic to peanuts', 'a')).toMatchObject({ code: 0, stderr: '' });
+    // A session of its own for each try, because a memory is given once in a session.
+    let count = 0;
+    const getContext = async () => (await type('What is Ada allergic to?', `b${count++}`)).stdout;
+    await expect.poll(getContext).toContain('Ada is allergic to peanuts');
     const off = await connect('codex', '--capture', 'off');
     expect(off.stdout).toMatch(
       /\d memor(y|ies) from Codex stay stored\. To forget them: memoryd forget .* --source codex --yes/,
     );
     expect(read('.codex/hooks.json')).toContain('user_id=ada&capture=off');
     expect(await connect('--remove')).toMatchObject({ code: 0 });
-    expect(readdirSync(home, { recursive: true }).sort()).toEqual([
-      '.claude',
-      '.claude/settings.json',
-      '.codex',
-      '.codex/config.toml',
-      '.config',
-    ]);
+    const files = readdirSync(home, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+    expect(files.map(({ name }) => name).sort()).toEqual(['config.toml', 'settings.json']);
+    expect(readdirSync(join(home, '.config'))).toEqual([]);
     expect(read('.codex/config.toml')).toBe(CODEX);
     expect(read('.claude/settings.json')).toBe('{}\n');
   });
 
   it('says that a program is connected already, and keeps the options of before', async () => {
     const { connect, read } = createHome();
-    await connect('codex', '--url', client.url, '--user', 'ada', '--capture', 'turns', '--budget', '900');
+    await connect('codex', '--url', getUrl(), '--user', 'ada', '--capture', 'turns', '--budget', '900');
     const before = read('.codex/hooks.json');
     const { code, stdout } = await connect('codex');
     expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining('codex is already connected') });
@@ -80,7 +86,7 @@ describe('memoryd connect', () => {
 
   it('shows the changes and writes nothing with --dry-run', async () => {
     const { home, connect, read } = createHome();
-    const { code, stdout, stderr } = await connect('codex', '--url', client.url, '--dry-run');
+    const { code, stdout, stderr } = await connect('codex', '--url', getUrl(), '--dry-run');
     expect({ code, stderr }).toEqual({ code: 0, stderr: 'Nothing was written, because of --dry-run.\n' });
     expect(stdout).toContain('+[mcp_servers.memoryd]');
     expect(read('.codex/config.toml')).toBe(CODEX);
@@ -91,12 +97,46 @@ describe('memoryd connect', () => {
     const { home, connect, read } = createHome();
     const broken = `${CODEX}model = "twice"\n`;
     writeFileSync(join(home, '.codex/config.toml'), broken);
-    const { code, stdout } = await connect('codex', '--url', client.url);
+    const { code, stdout } = await connect('codex', '--url', getUrl());
     expect(code).toBe(1);
     expect(stdout).toContain('config.toml is left as it is: line 3 is not valid TOML');
     expect(stdout).toContain('codex is connected in part. Correct the file named above, and run the command again.');
     expect(read('.codex/config.toml')).toBe(broken);
   });
+
+  it.runIf(hasScript)(
+    'asks on a terminal which of the installed programs to connect, and before it writes',
+    async () => {
+      const { home, env, read } = createHome();
+      const answer = async (...answers: string[]) => {
+        const command = [process.execPath, serverPackage, 'connect', '--url', getUrl(), '--user', 'ada'];
+        const child = spawn(
+          '/usr/bin/env',
+          ['script', '-qefc', command.map((word) => `'${word}'`).join(' '), '/dev/null'],
+          {
+            env: { ...env, PATH: process.env.PATH, TERM: 'dumb' },
+            cwd: home,
+          },
+        );
+        let output = '';
+        for await (const piece of child.stdout.setEncoding('utf8')) {
+          output += piece;
+          if (/(all\]:|\[Y\/n\]) $/.test(output)) child.stdin.write(answers.shift() ?? '\u0004');
+        }
+        return output;
+      };
+      const output = await answer('2\n', 'n\n');
+      expect(output).toContain('1  Claude Code (claude-code)');
+      expect(output).toContain('+[mcp_servers.memoryd]');
+      expect(output).not.toContain('Codex is connected');
+      expect(readdirSync(home).sort()).toEqual(['.claude', '.codex']);
+      expect(await answer('codex\n', '\n')).toContain('Codex is connected as ada');
+      expect(read('.codex/config.toml')).toContain('[mcp_servers.memoryd]');
+      expect(await answer('none\n')).not.toContain('connected as');
+      expect(await answer('\u0003')).not.toContain('connected as');
+      expect(read('.claude/settings.json')).toBe('{}\n');
+    },
+  );
 
   it('connects although no service runs, and says how to start one', async () => {
     const { connect } = createHome();
@@ -115,7 +155,7 @@ describe('memoryd connect', () => {
     [['codex', '--project'], '--project needs the folder of a project'],
     [['codex', '--remove'], 'codex is not connected'],
     [['--remove'], 'no program is connected'],
-    [['codex', '--remove', '--pause'], "option '--pause' cannot be used with option '--remove'"],
+    [['codex', '--remove', '--pause'], "option '--remove' cannot be used with option '--pause'"],
     [['codex', '--pause'], 'leave out the names of programs'],
   ])('refuses %j, and writes nothing', async (args, message) => {
     const { home, connect } = createHome();

@@ -60,6 +60,9 @@ export function toConnection(
   record: ConnectRecord,
 ): Connection {
   const project = getProject(flags, machine);
+  if (project !== undefined && program === 'claude-desktop') {
+    throw new UsageError('claude-desktop has no files in a project; leave out --project');
+  }
   const id = { program, ...(project !== undefined && { project }) };
   const present = record.connections.find((connection) => isSameConnection(connection, id));
   const budget = flags.budget === undefined ? present?.budget : toBudget(flags.budget);

@@ -168,11 +168,24 @@ describe('connect', () => {
     const { skipped } = await connect(toConnection('claude-code'));
     expect(skipped).toEqual([]);
     const plan = planConnections(machine, readRecord(machine), { add: [toConnection('claude-code')] });
-    expect(plan.skipped).toEqual([
+    expect(plan.skipped).toMatchObject([
       { path: join(home, '.claude/settings.json'), reason: expect.stringContaining('line 3 is not valid JSON') },
     ]);
     expect(read('.claude/settings.json')).toBe('{\n  "model": \n}\n');
     expect(read('.claude.json')).toContain('memoryd');
+  });
+
+  it('remove keeps a connection whose file it cannot change back, until the file is correct again', async () => {
+    await connect(toConnection('codex'));
+    const text = read('.codex/config.toml');
+    write('.codex/config.toml', `model = = 1\n${text}`);
+    await disconnect({ program: 'codex' });
+    expect(readRecord(machine).connections).toMatchObject([{ program: 'codex' }]);
+    expect(read('.codex/config.toml')).toBe(`model = = 1\n${text}`);
+    write('.codex/config.toml', `model = 1\n${text}`);
+    await disconnect({ program: 'codex' });
+    expect(readRecord(machine)).toMatchObject({ connections: [], files: [] });
+    expect(read('.codex/config.toml')).toBe('model = 1\n');
   });
 
   it('connect keeps a copy of a file that only the user can read, for as long as the file is connected', async () => {
@@ -189,7 +202,7 @@ describe('connect', () => {
   it('connect never replaces a file of the same name that someone else wrote', async () => {
     write('.config/opencode/plugins/memoryd.js', 'export const Mine = 1;\n');
     const plan = planConnections(machine, readRecord(machine), { add: [toConnection('opencode')] });
-    expect(plan.skipped).toEqual([
+    expect(plan.skipped).toMatchObject([
       { path: join(home, '.config/opencode/plugins/memoryd.js'), reason: expect.stringContaining('did not write it') },
     ]);
   });

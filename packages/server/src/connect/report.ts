@@ -53,7 +53,9 @@ export function formatConnection(connection: Connection, machine: Machine): stri
   const { program, project, user, url } = connection;
   const { title, getAdvice } = AGENT_PROGRAMS[program];
   const place = project === undefined ? '' : ` in ${toPrintable(project)}`;
-  const lines = [...getEffects(connection), ...getAdvice(connection, machine)];
+  const ownership =
+    project === undefined ? [] : ['The files name this user and paths of this machine, so keep them out of commits.'];
+  const lines = [...getEffects(connection), ...getAdvice(connection, machine), ...ownership];
   return [`${title} is connected${place} as ${toPrintable(user)} at ${url}.`, ...lines.map((line) => `  ${line}`)];
 }
 

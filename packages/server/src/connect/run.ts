@@ -10,6 +10,7 @@ import { getMachine } from './machine.ts';
 import { type ConnectFlags, getProject, toAccount, toConnection, toPrograms } from './options.ts';
 import { removeOwnFiles, writeHook } from './own-files.ts';
 import { applyPlan, type ConnectionId, isChange, type Plan, planConnections, type SkippedFile } from './plan.ts';
+import { AGENT_PROGRAMS } from './programs/index.ts';
 import { type ConnectRecord, isSameConnection, type RecordedConnection, readRecord } from './record.ts';
 import { formatConnection, formatNextSteps, formatPlan, formatSkipped } from './report.ts';
 import { ensureService, removeService } from './service/service.ts';
@@ -60,6 +61,10 @@ async function connect(call: Call, named: readonly ProgramName[]): Promise<void>
   const programs = isNamed ? named : await choosePrograms(machine, before, getProject(flags, machine), write);
   const wanted = programs.map((program) => toConnection(program, flags, env, machine, before));
   if (wanted.length === 0) return;
+  for (const program of programs) {
+    const { title, isInstalled } = AGENT_PROGRAMS[program];
+    if (!isInstalled(machine)) note(`${title} was not found on this machine. It is connected all the same.`);
+  }
   if (flags.dryRun) return showPlan(planConnections(machine, before, { add: await withKey(call, wanted) }));
   const connections = await prepare(call, wanted);
   const record = readRecord(machine);
@@ -167,6 +172,7 @@ async function remove(call: Call, named: readonly ProgramName[]): Promise<void> 
     if (findConnection(record, connection)) continue;
     if (connection.program === 'claude-desktop') removeBundle(machine);
     await printLines([`${connection.program} is no longer connected.`]);
+    if (connection.program === 'claude-desktop') removeBundle(machine);
     await printLines(await describeStored(connection, machine, readKey(machine, connection.url)));
   }
   if (record.connections.length > 0) return;
