@@ -172,7 +172,6 @@ async function remove(call: Call, named: readonly ProgramName[]): Promise<void> 
     if (findConnection(record, connection)) continue;
     if (connection.program === 'claude-desktop') removeBundle(machine);
     await printLines([`${connection.program} is no longer connected.`]);
-    if (connection.program === 'claude-desktop') removeBundle(machine);
     await printLines(await describeStored(connection, machine, readKey(machine, connection.url)));
   }
   if (record.connections.length > 0) return;
