@@ -117,7 +117,7 @@ describe('the bundle for Claude Desktop', () => {
   });
 
   it('the bundle has the same bytes when it is written again, and is small', async () => {
-    const machine = createMachine('win32');
+    const machine = createMachine('linux');
     const { path } = await writeBundle(getConnection(8090), machine);
     const bytes = readFileSync(path);
     await writeBundle(getConnection(8090), machine);
