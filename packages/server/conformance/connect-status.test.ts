@@ -65,14 +65,18 @@ describe('the status of connected programs', () => {
     );
     expect(status.programs[0]?.files).not.toEqual([]);
     const text = formatStatus(status).join('\n');
-    expect(text).toMatch(/^memoryd \S+ at http:\S+ is healthy\nHooks of ada: active$/m);
+    expect(text).toMatch(/^memoryd \S+ at http:\S+ is healthy\nFor ada, the hooks are active$/m);
     expect(text).toMatch(/^Claude Code, for ada$/m);
-    expect(text).toMatch(/^ +today +1 stored, 0 given, 0 secrets removed$/m);
-    expect(text).toMatch(/^ +time +p50 \d+ ms, p99 \d+ ms$/m);
-    expect(await checkConnections(machine)).toMatchObject([
-      { check: 'connect', state: 'ok', found: expect.stringContaining('is healthy') },
-      { check: 'connect', state: 'ok', found: 'Claude Code is connected (1 call today)' },
+    expect(text).toMatch(
+      /^ +claude-code: last call just now; today 1 call, 1 stored, 0 given; p50 \S+ ms, p99 \S+ ms$/m,
+    );
+    const findings = await checkConnections({}, machine);
+    expect(findings.map(({ check, state }) => [check, state])).toEqual([
+      ['hooks', 'ok'],
+      ['connect', 'ok'],
     ]);
+    // The hooks of a service and user that doctor has reported are not reported again.
+    expect(await checkConnections({ url: getUrl(), userId: 'ada' }, machine)).toEqual(findings.slice(1));
   });
 
   it('the status tells an edited file from a missing one, and doctor warns of the missing one', async () => {
@@ -86,7 +90,7 @@ describe('the status of connected programs', () => {
       { path: first?.path, state: 'edited' },
       { path: second?.path, state: 'missing' },
     ]);
-    expect((await checkConnections(machine)).at(-1)).toMatchObject({
+    expect((await checkConnections({}, machine)).at(-1)).toMatchObject({
       state: 'warning',
       found: expect.stringContaining(second?.path ?? ''),
     });
@@ -105,7 +109,7 @@ describe('the status of connected programs', () => {
       hook_log: '2026-11-29T12:00:00.000Z opencode connect ECONNREFUSED',
     });
     expect(formatStatus(status).join('\n')).toContain('opencode connect ECONNREFUSED');
-    expect((await checkConnections(machine))[0]).toMatchObject({ state: 'problem' });
+    expect((await checkConnections({}, machine))[0]).toMatchObject({ state: 'problem' });
   });
 
   it('the status without a connection says so, and doctor has no finding', async () => {
@@ -113,7 +117,7 @@ describe('the status of connected programs', () => {
     expect(formatStatus(await readConnectStatus(machine))).toEqual([
       expect.stringContaining('No program is connected'),
     ]);
-    expect(await checkConnections(machine)).toEqual([]);
+    expect(await checkConnections({}, machine)).toEqual([]);
   });
 
   it('a pause stores and gives nothing until it is resumed, and the status shows it', async () => {
@@ -127,7 +131,7 @@ describe('the status of connected programs', () => {
     const status = await readConnectStatus(machine);
     expect(status.accounts[0]?.paused).toBe(true);
     expect(formatStatus(status).join('\n')).toContain('paused');
-    expect((await checkConnections(machine))[0]).toMatchObject({
+    expect((await checkConnections({}, machine))[0]).toMatchObject({
       state: 'warning',
       advice: expect.stringContaining('--resume'),
     });

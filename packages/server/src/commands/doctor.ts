@@ -1,10 +1,16 @@
+import { userInfo } from 'node:os';
 import { styleText } from 'node:util';
+import { Option } from 'commander';
+import { readKey } from '../connect/access.ts';
+import { getMachine } from '../connect/machine.ts';
+import { checkConnections } from '../doctor/connections.ts';
 import { checkDisk, existingFolder } from '../doctor/disk.ts';
 import { checkFile } from '../doctor/file.ts';
 import type { Finding } from '../doctor/finding.ts';
+import { checkHooks } from '../doctor/hooks.ts';
 import { checkModels } from '../doctor/model.ts';
 import { checkNode } from '../doctor/node.ts';
-import { checkPort } from '../doctor/port.ts';
+import { checkPort, findServiceUrl } from '../doctor/port.ts';
 import { checkServer } from '../doctor/server.ts';
 import { checkService } from '../doctor/service.ts';
 import { checkSettings } from '../doctor/settings.ts';
@@ -24,29 +30,57 @@ export const doctorCommand: AddCommand = (program, env) => {
     .summary('Check everything that a server needs.')
     .description(
       'Check Node, settings, disk, sync time, database, models and port as memoryd serve would use them, or the service at ' +
-        '--url, and the programs of memoryd connect, and print what to do. The exit code is 1 if there is a problem.',
+        '--url, report what the hooks of agent programs did, and print what to do. The exit code is 1 if there is a problem.',
     );
   withExamples(command, 'memoryd doctor', 'memoryd doctor --url http://127.0.0.1:8090');
-  withOptions(command, [...settingOptions([...SERVICE_SETTINGS, 'url']), JSON_OPTION]).action((flags: CommonFlags) =>
-    examine(flags, env),
-  );
+  const options = [...settingOptions([...SERVICE_SETTINGS, 'url']), USER_OPTION, JSON_OPTION];
+  withOptions(command, options).action((flags: DoctorFlags) => examine(flags, env));
 };
 
-async function examine(flags: CommonFlags, env: Environment): Promise<void> {
+const USER_OPTION = new Option(
+  '--user <user>',
+  'The user whose agent hooks are reported, if a service runs. Default: the name of the account.',
+);
+
+type DoctorFlags = CommonFlags & { user?: string };
+
+async function examine(flags: DoctorFlags, env: Environment): Promise<void> {
   const { settings, findings: settingsFindings } = checkSettings(flags, env);
   const others = settings === undefined ? [] : await getFindings(flags, settings);
-  const { checkConnections } = await import('../doctor/connections.ts');
-  const findings = [checkNode(), ...settingsFindings, ...others, ...(await checkConnections())];
+  const findings = [checkNode(), ...settingsFindings, ...others];
   const ok = findings.every(({ state }) => state !== 'problem');
   await print(flags, { ok, findings }, () => findings.map(format).join(''));
   if (!ok) process.exitCode = EXIT_CODES.failed.code;
 }
 
-async function getFindings(flags: CommonFlags, settings: Settings): Promise<Finding[]> {
-  if (isRemote(flags, settings)) return checkService(await serviceAt(settings), settings.url);
+async function getFindings(flags: DoctorFlags, settings: Settings): Promise<Finding[]> {
+  const { user: userId = getAccountName() } = flags;
+  const { apiKey, url } = settings;
+  if (isRemote(flags, settings)) {
+    const service = await checkService(await serviceAt(settings), url);
+    const responds = service.every(({ state }) => state !== 'problem');
+    const hooks = responds ? await checkHooks({ url, apiKey: apiKey ?? readKey(getMachine(), url), userId }) : [];
+    return [...service, ...hooks, ...(await checkConnections({ url, userId }))];
+  }
   const { dbPath, databaseUrl } = settings.database;
   const database = databaseUrl === undefined ? await checkDatabaseFile(dbPath) : [await checkServer(databaseUrl)];
-  return [...database, ...(await checkModels(settings)), await checkPort(settings)];
+  const models = await checkModels(settings);
+  const port = await checkPort(settings);
+  const localUrl = port.state === 'problem' ? undefined : await findServiceUrl(settings);
+  const hooks =
+    localUrl === undefined
+      ? []
+      : await checkHooks({ url: localUrl, apiKey: apiKey ?? readKey(getMachine(), localUrl), userId });
+  return [...database, ...models, port, ...hooks, ...(await checkConnections({ url: localUrl, userId }))];
+}
+
+/** Returns the name of the account that runs this process; undefined for a process without an account. */
+function getAccountName(): string | undefined {
+  try {
+    return userInfo().username;
+  } catch {
+    return undefined;
+  }
 }
 
 async function checkDatabaseFile(dbPath: string): Promise<Finding[]> {

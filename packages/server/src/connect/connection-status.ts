@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { MemoryClient } from '@memoryd/client';
-import { AdministrationClient } from '@memoryd/client/administration';
 import type { HookProgramActivity } from '@memoryd/contract';
 import { getMessage } from '../error-text.ts';
 import { readKey } from './access.ts';
@@ -10,6 +9,7 @@ import { AGENT_PROGRAMS } from './programs/index.ts';
 import { isSameConnection, type RecordedConnection, readRecord } from './record.ts';
 import { readServiceState } from './service/service.ts';
 import type { ServiceState } from './service/user-service.ts';
+import { readServiceActivity } from './service-activity.ts';
 import { readTrust, type Trust } from './trust.ts';
 import type { Machine } from './types.ts';
 
@@ -109,7 +109,7 @@ async function readAccount(
     if (health !== 'healthy') {
       return { status: { url, user, state: 'unhealthy', version, ...(reason && { reason }) }, activities: [] };
     }
-    const { programs, ...settings } = await new AdministrationClient(options).hooks({ user_id: user });
+    const { programs, ...settings } = await readServiceActivity({ url, apiKey, userId: user });
     return { status: { url, user, state: 'healthy', version, ...settings }, activities: programs };
   } catch (error) {
     const state = (error as { isUnanswered?: boolean }).isUnanswered ? 'unreachable' : 'refused';

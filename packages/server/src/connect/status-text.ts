@@ -1,4 +1,3 @@
-import { toShortTime } from '../commands/local-time.ts';
 import { toPrintable } from '../commands/printable.ts';
 import { type AccountStatus, type ConnectStatus, describeState, type ProgramStatus } from './connection-status.ts';
 import { formatIgnoredFolder, formatLastError, formatProgramActivity, PAUSED } from './service-activity.ts';
@@ -26,7 +25,7 @@ export function formatStatus(
     ...none,
     ...accounts.flatMap(formatAccount),
     ...service,
-    ...programs.flatMap(formatProgram),
+    ...programs.flatMap((program) => formatProgram(program, now)),
     ...(hook_log === null ? [] : ['', `Last line of the hook log: ${hook_log}`]),
   ].map(toPrintable);
 }
@@ -38,30 +37,28 @@ function formatAccount(account: AccountStatus): string[] {
     `${name} at ${url} ${describeState(account)}`,
     ...(paused === undefined
       ? []
-      : [`Hooks of ${user}: ${paused ? 'paused (memoryd connect --resume ends the pause)' : 'active'}`]),
-    ...ignored_folders.map((folder) => `Ignored folder: ${folder}`),
+      : [
+          paused
+            ? `For ${user}, ${PAUSED}; memoryd connect --resume ends the pause`
+            : `For ${user}, the hooks are active`,
+        ]),
+    ...ignored_folders.map((folder) => `For ${user}, ${formatIgnoredFolder(folder)}`),
   ];
 }
 
-function formatProgram({ program, title, project, user, files, trust, activity }: ProgramStatus): string[] {
-  const place = project === null ? '' : ` in ${project}`;
-  if (program === 'claude-desktop')
-    return ['', `${title}, for ${user}`, `${INDENT}hooks       none; the model calls tools`];
+function formatProgram(
+  { program, title, project, user, files, trust, activity }: ProgramStatus,
+  now: number,
+): string[] {
+  const head = ['', `${title}${project === null ? '' : ` in ${project}`}, for ${user}`];
+  if (program === 'claude-desktop') return [...head, `${INDENT}no hooks: the model calls the tools`];
+  const calls =
+    activity === null
+      ? ['no hook called since the service started']
+      : [formatProgramActivity(activity, now), ...formatLastError(activity, now)];
   return [
-    '',
-    `${title}${place}, for ${user}`,
-    ...files.map(({ path, state }) => `${INDENT}file        ${path} (${state})`),
-    `${INDENT}trust       ${trust.text}`,
-    ...(activity === null ? [`${INDENT}last call   none since the service started`] : formatActivity(activity)),
-  ];
-}
-
-function formatActivity(activity: NonNullable<ProgramStatus['activity']>): string[] {
-  const { last_call_at, stored_today, given_today, redacted_today, p50_ms, p99_ms, last_error } = activity;
-  return [
-    `${INDENT}last call   ${toShortTime(last_call_at, {})}`,
-    `${INDENT}today       ${stored_today} stored, ${given_today} given, ${redacted_today} secrets removed`,
-    `${INDENT}time        p50 ${Math.round(p50_ms)} ms, p99 ${Math.round(p99_ms)} ms`,
-    `${INDENT}last error  ${last_error === null ? 'none' : `${toShortTime(last_error.at, {})} ${last_error.message}`}`,
+    ...head,
+    ...files.map(({ path, state }) => `${INDENT}${state}: ${path}`),
+    ...[trust.text, ...calls].map((line) => `${INDENT}${line}`),
   ];
 }

@@ -1,6 +1,17 @@
 /** The result of a check, with advice. */
 export interface Finding {
-  check: 'node' | 'settings' | 'disk' | 'sync' | 'file' | 'database' | 'model' | 'port' | 'service' | 'connect';
+  check:
+    | 'node'
+    | 'settings'
+    | 'disk'
+    | 'sync'
+    | 'file'
+    | 'database'
+    | 'model'
+    | 'port'
+    | 'service'
+    | 'hooks'
+    | 'connect';
   /** `problem`: memoryd does not work; `warning`: memoryd works with limitations. */
   state: 'ok' | 'warning' | 'problem';
   found: string;
