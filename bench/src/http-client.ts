@@ -30,6 +30,8 @@ export interface HttpClient {
   health(): Promise<HealthResponse>;
   /** Sends a GET request. `path` includes the query. */
   get(path: string): Promise<unknown>;
+  /** Sends a POST request with a JSON body. `path` includes the query. */
+  post(path: string, body: object, headers?: Record<string, string>): Promise<unknown>;
   /** Returns the value of a sample from the OpenMetrics response; undefined if missing. */
   metric(name: string): Promise<number | undefined>;
   close(): Promise<void>;
@@ -63,15 +65,15 @@ export function connect(origin: string, connections: number, signal: AbortSignal
     return getText(`GET ${path.split('?')[0]}`, await send({ method: 'GET', path, headers }));
   }
 
-  function post(path: string, body?: unknown): Promise<HttpResponse> {
+  function post(path: string, body?: unknown, headers: Record<string, string> = {}): Promise<HttpResponse> {
     if (body === undefined) return send({ method: 'POST', path });
-    const headers = { 'content-type': 'application/json' };
-    return send({ method: 'POST', path, headers, body: JSON.stringify(body) });
+    const allHeaders = { 'content-type': 'application/json', ...headers };
+    return send({ method: 'POST', path, headers: allHeaders, body: JSON.stringify(body) });
   }
 
   const getJson = async <T>(path: string): Promise<T> => JSON.parse(await get(path)) as T;
-  const postJson = async <T>(path: string, body?: unknown): Promise<T> =>
-    JSON.parse(getText(`POST ${path}`, await post(path, body))) as T;
+  const postJson = async <T>(path: string, body?: unknown, headers?: Record<string, string>): Promise<T> =>
+    JSON.parse(getText(`POST ${path.split('?')[0]}`, await post(path, body, headers))) as T;
 
   return {
     store: (request) => postJson('/store', request),
@@ -88,6 +90,7 @@ export function connect(origin: string, connections: number, signal: AbortSignal
     stats: () => getJson('/stats'),
     health: () => getJson('/health'),
     get: getJson,
+    post: postJson,
     async metric(name) {
       const samples = await get('/metrics', { accept: 'application/openmetrics-text' });
       const value = samples.split('\n').find((line) => line.startsWith(`${name} `));

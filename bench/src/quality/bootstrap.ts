@@ -1,14 +1,18 @@
 import { getPercentile } from '../percentile.ts';
-import { createRandom, drawIndex } from '../random.ts';
+import { createRandom, drawItem } from '../random.ts';
 
 const DRAWS = 4000;
 const SEED = 20_021;
 
-/** A mean difference with its 95 % confidence interval. */
-export interface Difference {
-  mean: number;
+/** A 95 % confidence interval. */
+interface Interval {
   low: number;
   high: number;
+}
+
+/** A mean difference with its 95 % confidence interval. */
+export interface Difference extends Interval {
+  mean: number;
 }
 
 /**
@@ -18,17 +22,22 @@ export interface Difference {
  * @param differences differences of pairs, such as new score minus old score of each question; at least one
  */
 export function pairedBootstrap(differences: readonly number[]): Difference {
+  return { mean: getMean(differences), ...bootstrap(differences, getMean) };
+}
+
+/**
+ * Returns the 95 % percentile interval of a statistic over 4,000 seeded resamples with replacement.
+ *
+ * @param items measured items; at least one
+ */
+export function bootstrap<T>(items: readonly T[], getStatistic: (sample: readonly T[]) => number): Interval {
   const random = createRandom(SEED);
-  const means = Float64Array.from({ length: DRAWS }, () => {
-    let sum = 0;
-    for (let draw = 0; draw < differences.length; draw++) {
-      sum += differences[drawIndex(random, differences.length)] ?? 0;
-    }
-    return sum / differences.length;
-  });
-  return {
-    mean: differences.reduce((sum, difference) => sum + difference, 0) / differences.length,
-    low: getPercentile(means, 2.5),
-    high: getPercentile(means, 97.5),
-  };
+  const statistics = Float64Array.from({ length: DRAWS }, () =>
+    getStatistic(Array.from(items, () => drawItem(random, items))),
+  );
+  return { low: getPercentile(statistics, 2.5), high: getPercentile(statistics, 97.5) };
+}
+
+function getMean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
