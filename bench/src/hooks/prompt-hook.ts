@@ -22,9 +22,12 @@ export type HookParameters = Record<string, string>;
 /** Maximum `deadline_ms`, so that no context is missing because the machine is busy. */
 export const LONG_DEADLINE: HookParameters = { deadline_ms: '10000' };
 
-/** Returns the address of a project as the file of the hooks sends it. */
-export function toProjectAddress({ user, project }: Owner): string {
-  return `github.com/${user}/${project}`;
+/**
+ * Returns the address of a project as the file of the hooks sends it. Users work on the same projects, so that a project
+ * alone does not keep their memories apart.
+ */
+export function toProjectAddress({ project }: Owner): string {
+  return `github.com/team/${project}`;
 }
 
 /** Returns the labels that a hook gives to the memories of a project. */
