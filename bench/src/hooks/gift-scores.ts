@@ -4,7 +4,7 @@ import { getPercentile } from '../percentile.ts';
 import type { KnownMemory } from './known-memories.ts';
 import type { Owner } from './prompt-hook.ts';
 
-/** What a hook gave to one prompt. */
+/** The context that a hook gave to one prompt, and the labels of the prompt. */
 export interface Gift {
   owner: Owner;
   sessionId: string;

@@ -1,7 +1,6 @@
-import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { splitIntoBatches } from '../batches.ts';
 import { waitForEmbeddings } from '../embedding-wait.ts';
 import type { Dialogue } from '../latency/dialogue.ts';
@@ -22,7 +21,7 @@ import {
 import { createPromptSource } from './prompt-source.ts';
 import { runNode } from './run-node.ts';
 
-const HOOK_FILE = fileURLToPath(new URL('../../../packages/server/src/connect/hook-file.cjs', import.meta.url));
+const SERVER_ASSETS = new URL('../../../packages/server/dist/connect/assets.js', import.meta.url).href;
 const OWNER: Owner = { user: 'ada', project: 'garden' };
 const PROMPTS_PER_SESSION = 20;
 /** Number of recalls and hooks before the first round, because V8 is slower until frequent code is optimised. */
@@ -46,6 +45,8 @@ export interface LatencyPlan {
   /** Number of memories. */
   count: number;
   rounds: number;
+  /** Pause before each round, in ms. */
+  pause: number;
   seed: number;
   /** Empty folder for the project and the file of the hooks. */
   folder: string;
@@ -60,9 +61,9 @@ export interface MeasuredLatency {
 
 /** Fills a server, and measures all kinds in each round, each time in another order and with other queries. */
 export async function measureHookLatency(server: RunningServer, plan: LatencyPlan): Promise<MeasuredLatency> {
-  const { rounds: count, signal } = plan;
+  const { rounds: count, pause, signal } = plan;
   await fill(server, plan);
-  const calls = createCalls(server, plan);
+  const calls = createCalls(server, plan, await createHookFile(plan.folder));
   for (let call = 0; call < WARM_UP_CALLS; call++) {
     await calls.recall();
     await calls.hook();
@@ -73,6 +74,7 @@ export async function measureHookLatency(server: RunningServer, plan: LatencyPla
   const progress = showProgress('rounds', count);
   try {
     for (let round = 0; round < count; round++) {
+      await sleep(pause, undefined, { signal });
       const times: Partial<Round> = {};
       const first = round % KINDS.length;
       for (const kind of [...KINDS.slice(first), ...KINDS.slice(0, first)]) {
@@ -108,12 +110,14 @@ async function fill({ client }: RunningServer, { dialogue, count, signal }: Late
 /** Makes one call of a kind. `context` is present if the call is a hook. */
 type Call = () => Promise<{ durationMs: number; context?: string }>;
 
-function createCalls({ client, origin }: RunningServer, plan: LatencyPlan): Record<(typeof KINDS)[number], Call> {
+function createCalls(
+  { client, origin }: RunningServer,
+  plan: LatencyPlan,
+  hookFile: string,
+): Record<(typeof KINDS)[number], Call> {
   const { signal } = plan;
   const ask = createPromptSource(createQuestionSource(plan.dialogue, plan.count, plan.seed));
   const folder = createProject(plan.folder);
-  const hookFile = join(plan.folder, 'hook.cjs');
-  copyFileSync(HOOK_FILE, hookFile);
   const hookUrl = `${origin}${toHookPath('claude-code', OWNER, LONG_DEADLINE)}`;
   let prompts = 0;
   const nextPrompt = () => {
@@ -144,6 +148,14 @@ function createCalls({ client, origin }: RunningServer, plan: LatencyPlan): Reco
       return { durationMs, context: output === '' ? '' : getContext(JSON.parse(output)) };
     },
   };
+}
+
+/** Writes the file of the hooks as `memoryd connect` does. Returns its path. */
+async function createHookFile(folder: string): Promise<string> {
+  const { getHookText } = (await import(SERVER_ASSETS)) as { getHookText(log: string): string };
+  const path = join(folder, 'hook.cjs');
+  writeFileSync(path, getHookText(join(folder, 'hook.log')));
+  return path;
 }
 
 /** Creates a folder with the settings of Git that name the project of the memories. Returns its path. */

@@ -22,6 +22,7 @@ interface LatencyOptions {
   data: string[];
   count: number;
   rounds: number;
+  pause: number;
   seed: number;
 }
 
@@ -45,6 +46,7 @@ command
   .option('--data <folder>', 'recombine the sentences of these conversations; repeatable', collectValue, [])
   .option('--count <number>', 'memories of the database', parseInteger(100, 1_000_000), 10_000)
   .option('--rounds <number>', 'rounds, each with one call of each kind', parseInteger(2, 100_000), 1000)
+  .option('--pause <number>', 'pause before each round, in ms', parseInteger(0, 60_000), 0)
   .option('--seed <number>', 'seed of the texts and of the prompts', parseInteger(0, MAX_SEED), 1)
   .action((options: LatencyOptions) => runInterruptibly((signal) => runLatency(options, signal)));
 await command.parseAsync();
@@ -69,7 +71,7 @@ async function runQuality({ data, stores, questions, prompts }: QualityOptions, 
 }
 
 async function runLatency({ data, ...plan }: LatencyOptions, signal: AbortSignal): Promise<void> {
-  const { count, rounds, seed } = plan;
+  const { count, rounds, pause, seed } = plan;
   const sets = data.flatMap((folder) => readDatasets(folder));
   const dialogue = sets.length === 0 ? createGeneratedDialogue(seed) : createRecombinedDialogue(sets, seed);
   const measured = await withEmptyServer(signal, (server, folder) =>
@@ -78,7 +80,7 @@ async function runLatency({ data, ...plan }: LatencyOptions, signal: AbortSignal
   const command = formatCommand('bench:hooks', [
     ['latency'],
     ...data.map((folder) => ['--data', getFolderName(folder)] as const),
-    ...[['--count', count] as const, ['--rounds', rounds] as const, ['--seed', seed] as const],
+    ...Object.entries({ count, rounds, pause, seed }).map(([name, value]) => [`--${name}`, value] as const),
   ]);
   reportLatency(command, measured);
 }

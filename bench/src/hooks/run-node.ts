@@ -22,7 +22,6 @@ export function runNode(
     const startMs = performance.now();
     const child = spawn(process.execPath, args, {
       cwd: folder,
-      env: toEnvironment(folder),
       stdio: ['pipe', 'pipe', 'inherit'],
       signal,
       timeout: TIMEOUT_MS,
@@ -41,10 +40,4 @@ export function runNode(
       else reject(new Error(`node ${args[0]} must exit with 0, but ended with ${code ?? killSignal}`));
     });
   });
-}
-
-/** Returns an environment whose folders of the user are below `folder`, so that no log of the user is written. */
-function toEnvironment(folder: string): NodeJS.ProcessEnv {
-  const names = ['HOME', 'USERPROFILE', 'APPDATA', 'LOCALAPPDATA', 'XDG_CONFIG_HOME', 'XDG_STATE_HOME'];
-  return { ...process.env, ...Object.fromEntries(names.map((name) => [name, folder])) };
 }
