@@ -9,7 +9,7 @@ import type { Gift } from './gift-scores.ts';
 import { KnownMemories, type KnownMemory } from './known-memories.ts';
 import { type Owner, reportPrompt, toProjectLabels } from './prompt-hook.ts';
 
-/** The owner who asks. The other owners have the same memories with a mark, so that a memory of theirs is as likely to be found. */
+/** The owner who asks. The other owners have the same memories with a mark, so that recall finds theirs as easily. */
 const ASKER: Owner = { user: 'ada', project: 'garden' };
 const OTHERS: Owner[] = [
   { user: 'ada', project: 'harbor' },
