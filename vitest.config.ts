@@ -72,7 +72,9 @@ export default defineConfig({
       project('faults', ['packages/server/faults/**/*.test.ts']),
       project('fuzz', ['packages/server/fuzz/**/*.test.ts']),
       project('protocol', ['packages/server/protocol/**/*.test.ts']),
-      project('agents', ['packages/server/agents/**/*.test.ts']),
+      project('agents', ['packages/server/agents/**/*.test.ts'], {
+        globalSetup: './packages/server/agents/install.ts',
+      }),
       project('models', ['packages/server/models/**/*.test.ts']),
       project('browser', ['apps/*/tests/**/*.test.ts', 'packages/client/conformance/runtimes.test.ts']),
       project('packages', ['docs/{commands,examples,languages,packages}.test.ts', 'deploy/*.test.ts']),

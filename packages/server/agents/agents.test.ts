@@ -1,17 +1,16 @@
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, it, onTestFailed, onTestFinished } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createTemporaryFolder } from '../conformance/folders.ts';
 import { expectCleanEnd, startClient } from '../conformance/under-test.ts';
-import { FakeModel, type ModelRequest, toPrompt } from './fake-model.ts';
-import { installPrograms } from './install.ts';
+import { type ModelRequest, toPrompt } from './fake-model.ts';
+import { CAN_SEE_PROCESSES } from './install.ts';
 import { claudeCode } from './programs/claude-code.ts';
 import { codex } from './programs/codex.ts';
 import { geminiCli } from './programs/gemini-cli.ts';
 import { openCode } from './programs/opencode.ts';
-import type { AgentProgram, McpServer, Setup } from './programs/program.ts';
-import { ProgramUnderTest } from './run.ts';
+import type { AgentProgram, McpServer } from './programs/program.ts';
+import { type ProgramUnderTest, useAgentPrograms } from './run.ts';
 
 /** The tools that every program must offer its model. */
 const STORE = 'memory_store';
@@ -39,32 +38,12 @@ interface CodexTool {
 const report: string[] = [];
 
 // A session of OpenCode takes seven seconds of processor time.
-describe.skipIf(!existsSync('/proc/self/environ'))('agent programs', { timeout: 600_000 }, () => {
-  let model: FakeModel;
-  beforeAll(async () => {
-    await installPrograms();
-    model = await FakeModel.start();
-  }, 1_200_000);
-  afterAll(async () => {
-    await model?.close();
+describe.skipIf(!CAN_SEE_PROCESSES)('agent programs', { timeout: 600_000 }, () => {
+  const programs = useAgentPrograms();
+  afterAll(() => {
     // biome-ignore lint/suspicious/noConsole: shows sizes and texts, which no assertion limits
     console.log(report.join('\n'));
   });
-
-  /** Returns a program with new settings. The test fails if a process of the program is left when the test ends. */
-  function createProgram(program: AgentProgram, setup: Omit<Setup, 'modelUrl'>): ProgramUnderTest {
-    const created = new ProgramUnderTest(program, { ...setup, modelUrl: model.url }, createTemporaryFolder());
-    // biome-ignore lint/suspicious/noConsole: the output of the program may explain the failure
-    onTestFailed(() => console.log(created.output));
-    onTestFinished(async () => {
-      try {
-        await expect.poll(() => created.getProcesses()).toEqual([]);
-      } finally {
-        created.kill();
-      }
-    });
-    return created;
-  }
 
   /** Makes the model call a tool of every server in a new session. Returns the requests that offer tools. */
   async function callTool(running: ProgramUnderTest, tool: string, args: object): Promise<ModelRequest[]> {
@@ -72,7 +51,7 @@ describe.skipIf(!existsSync('/proc/self/environ'))('agent programs', { timeout: 
     const names = running.servers.map((server) => toOfferedName(server, tool));
     const calls = names.map((name) => ({ tool: new RegExp(`^${name}$`), args }));
     await running.run(toPrompt('Use your memory.', ...(getLoadingCall ? [getLoadingCall(names)] : []), ...calls));
-    return model.takeRequests().filter(({ tools, hasCalls }) => hasCalls && tools.length > 0);
+    return programs.model.takeRequests().filter(({ tools, hasCalls }) => hasCalls && tools.length > 0);
   }
 
   it.each([
@@ -84,7 +63,7 @@ describe.skipIf(!existsSync('/proc/self/environ'))('agent programs', { timeout: 
     '%s offers the tools in the first turn and recalls in a new session, over stdio and HTTP',
     async (title, program) => {
       // One session uses both servers, because most of the time of a test is the start of the program.
-      const running = createProgram(program, {
+      const running = programs.createProgram(program, {
         servers: { stdio: serveStdio(getNewFile()), http: await serveHttp() },
         waitsForServers: true,
       });
@@ -120,9 +99,9 @@ describe.skipIf(!existsSync('/proc/self/environ'))('agent programs', { timeout: 
       codex.toOfferedName('delayed', 'nothing'),
     ];
     for (let session = 0; session < MAX_SESSIONS; session += 1) {
-      const running = createProgram(codex, { servers: { stdio, delayed }, waitsForServers: false });
+      const running = programs.createProgram(codex, { servers: { stdio, delayed }, waitsForServers: false });
       await running.run(toPrompt('Hello.'));
-      const [first] = model.takeRequests();
+      const [first] = programs.model.takeRequests();
       if (!getNames(first).some((name) => names.includes(name))) continue;
       expectToolsAtOnce(codex, 'stdio', first);
       return;
@@ -134,9 +113,12 @@ describe.skipIf(!existsSync('/proc/self/environ'))('agent programs', { timeout: 
   });
 
   it('Codex gives the model a description of every argument of the tools', async () => {
-    const running = createProgram(codex, { servers: { stdio: serveStdio(getNewFile()) }, waitsForServers: true });
+    const running = programs.createProgram(codex, {
+      servers: { stdio: serveStdio(getNewFile()) },
+      waitsForServers: true,
+    });
     await running.run(toPrompt('Hello.'));
-    const [first] = model.takeRequests();
+    const [first] = programs.model.takeRequests();
     expectToolsAtOnce(codex, 'stdio', first);
     // Codex removes all descriptions from an input schema of more than about 5,000 characters.
     const undescribed = TOOLS.flatMap((tool) => {

@@ -14,12 +14,17 @@ const installedFile = join(folder, 'node_modules/.installed.json');
 /** Packages whose install script puts the program of this platform in its place. */
 const WITH_INSTALL_SCRIPT = ['@anthropic-ai/claude-code', 'opencode-ai'];
 
+/** Whether the tests can see the processes of the programs. Without this, they are skipped. */
+export const CAN_SEE_PROCESSES = existsSync('/proc/self/environ');
+
 /**
- * Installs the agent programs in the versions of `installed/package.json`, unless they are installed.
+ * Installs the agent programs in the versions of `installed/package.json`, unless they are installed. Vitest calls it
+ * once before all test files.
  *
  * @throws with the output of npm as its cause, for example without a network
  */
-export async function installPrograms(): Promise<void> {
+export async function setup(): Promise<void> {
+  if (!CAN_SEE_PROCESSES) return;
   const versions = readFileSync(versionsFile, 'utf8');
   if (existsSync(installedFile) && readFileSync(installedFile, 'utf8') === versions) return;
   await runNpm('install', '--no-audit', '--no-fund', '--prefer-offline');

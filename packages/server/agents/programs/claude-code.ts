@@ -1,11 +1,21 @@
-import { type AgentProgram, type McpServer, START_TIMEOUT_MS } from './program.ts';
+import { type AgentProgram, type McpServer, OWN_HOOK_FILE, START_TIMEOUT_MS } from './program.ts';
+
+const OWN_HOOK = { hooks: [{ type: 'command', command: `touch ${OWN_HOOK_FILE}` }] };
+
+/** A context of memoryd, up to the line that ends it. The program writes further texts before and behind it. */
+const CONTEXT = /^(?:SessionStart|UserPromptSubmit) hook additional context: (.*?\n<\/memories>$)/gms;
 
 /** Waits for MCP servers before the first turn, and defers their tools. */
 export const claudeCode: AgentProgram = {
   command: 'claude',
-  getFiles: ({ servers }) => ({
+  name: 'claude-code',
+  getFiles: ({ servers, hasOwnHook }) => ({
     'project/.mcp.json': JSON.stringify({
       mcpServers: Object.fromEntries(Object.entries(servers).map(([name, server]) => [name, toEntry(server)])),
+    }),
+    ...(hasOwnHook && {
+      '.claude/settings.json': `${JSON.stringify({ cleanupPeriodDays: 30, hooks: { UserPromptSubmit: [OWN_HOOK] } })}\n`,
+      '.claude.json': JSON.stringify({ mcpServers: {}, numStartups: 3 }, undefined, 4),
     }),
   }),
   getEnvironment: ({ modelUrl }) => ({
@@ -28,6 +38,10 @@ export const claudeCode: AgentProgram = {
     tool: /^ToolSearch$/,
     args: { query: `select:${offeredNames.join()}`, max_results: offeredNames.length },
   }),
+  getContexts: (parts) =>
+    parts
+      .filter(({ role }) => role === 'system')
+      .flatMap(({ text }) => [...text.matchAll(CONTEXT)].map(([, context = '']) => context)),
 };
 
 function toEntry(server: McpServer): object {
