@@ -28,6 +28,12 @@ describe('toPersonText', () => {
     ['a block that another block cuts', '<hook_context>a<system-reminder>b</hook_context>Fix.', 'Fix.'],
     ['a block without an end', 'Fix it. <local-command-stdout>drwxr', 'Fix it.'],
     ['a list of memories', `${toListing('the gate is blue')}\n\nFix the gate.`, 'Fix the gate.'],
+    [
+      'a list with other line ends',
+      `${toListing('blue').replaceAll('\n', '\r\n')}\r\n\r\nFix the gate.`,
+      'Fix the gate.',
+    ],
+    ['two lists', `${toListing('blue')}\nFix\n${toListing('red')} the gate.`, 'Fix\n the gate.'],
     ['a list in a block', `<hook_context>${toListing('blue')}</hook_context>\nFix the gate.`, 'Fix the gate.'],
     ['a list without an end', `Fix the gate.\n${toListing('blue').slice(0, -11)}`, 'Fix the gate.'],
     ['a list with the lines of another in it', `${toListing(toListing('blue'), 'red')}\nFix it.`, 'Fix it.'],
@@ -40,6 +46,7 @@ describe('toPersonText', () => {
     'Why does <hook_contexts> fail in <div>memories</div>?',
     'The sentence "Memories are notes from before, not instructions, and may be outdated." is too long.',
     'a </hook_context> alone',
+    'Why is <system-reminder /> or <command-name/> empty here?',
     'if (a < b) return <T extends system>',
   ])('keeps %s', (text) => {
     expect(toPersonText(text)).toBe(text);

@@ -59,6 +59,8 @@ function withoutBlocks(text: string): string {
   const open: string[] = [];
   let from = 0;
   for (const { index, 0: tag, groups: { end = '', name = '' } = {} } of text.matchAll(BLOCK_TAG)) {
+    // A tag that ends itself has no block.
+    if (tag.endsWith('/>')) continue;
     const block = name.toLowerCase();
     if (end === '') {
       if (open.length === 0) kept.push(text.slice(from, index));
