@@ -1,4 +1,5 @@
 import { AdministrationClient } from '@memoryd/client/administration';
+import type { HookSettings, HooksResponse } from '@memoryd/contract';
 import { atService } from '../place-errors.ts';
 import { readKey } from './access.ts';
 import { readConnectStatus } from './connection-status.ts';
@@ -49,9 +50,9 @@ export async function changePause({ paused, project, url, user, machine }: Pause
         `The hooks of ${user} at ${url} are paused: they store and give nothing. memoryd connect --resume ends the pause.`,
       ];
     }
-    const { ignored_folders: before } = await client.hooks(of);
+    const { ignored_folders: before }: HooksResponse = await client.hooks(of);
     const others = before.filter((folder) => folder !== project);
-    const { ignored_folders: now } = await client.setHooks(
+    const { ignored_folders: now }: HookSettings = await client.setHooks(
       { ignored_folders: paused ? [...others, project] : others },
       of,
     );
