@@ -1,4 +1,5 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import type { HookProgramActivity, HooksResponse, Memory } from '@memoryd/contract';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -69,58 +70,69 @@ describe.skipIf(!CAN_SEE_PROCESSES)('connected agent programs', { timeout: 900_0
     ['Codex', codex],
     ['Gemini CLI', geminiCli],
     ['OpenCode', openCode],
-  ])('%s remembers by hooks what a person said, and works as before without the service', async (_title, program) => {
-    const service = await startService();
-    await fill(service);
-    const running = createProgram(program);
-    const { output: usual } = await runSession(running, 'Good morning to all of you.');
-    const before = readFiles(running.home);
-    await connect(running, service);
-    await remove(running);
-    expect(readFiles(running.home)).toEqual(before);
+  ])(
+    '%s remembers by hooks what a person said, and works as before if the service is stopped or hangs',
+    async (_title, program) => {
+      const service = await startService();
+      await fill(service);
+      const running = createProgram(program);
+      const { output: usual } = await runSession(running, 'Good morning to all of you.');
+      const before = readFiles(running.home);
+      await connect(running, toUrl(service));
+      await remove(running);
+      expect(readFiles(running.home)).toEqual(before);
 
-    await connect(running, service);
-    const saying = await runSession(running, FACT);
-    expect(getNewLines(saying.output, usual, program)).toEqual([]);
-    await expect.poll(() => getStored(service)).toEqual([toStored(program, FACT)]);
+      await connect(running, toUrl(service));
+      const saying = await runSession(running, FACT);
+      expect(getNewLines(saying.output, usual, program)).toEqual([]);
+      await expect.poll(() => getStored(service)).toEqual([toStored(program, FACT)]);
 
-    await connect(running, service, '--capture', 'turns');
-    const { contexts, parts, output } = await runUntilGiven(running, QUESTION, FACT, OLD_FACT);
-    for (const context of contexts) expect(context).toMatch(CONTEXT);
-    // Each memory once, although the question is the newest memory and answers itself.
-    expect(contexts.join('\n').split(OLD_FACT)).toHaveLength(2);
-    expect(contexts.join('\n')).not.toContain(QUESTION);
-    expect(parts.filter(({ role }) => role === 'tool')).toEqual([]);
-    expect(getNewLines(output, usual, program)).toEqual([]);
-    await expect.poll(() => getStored(service)).toContainEqual(toStored(program, 'Done.', 'assistant'));
-    expect((await getStored(service)).filter(({ content }) => content === FACT)).toHaveLength(1);
+      await connect(running, toUrl(service), '--capture', 'turns');
+      const { contexts, parts, output } = await runUntilGiven(running, QUESTION, FACT, OLD_FACT);
+      for (const context of contexts) expect(context).toMatch(CONTEXT);
+      // Each memory once, although the question is the newest memory and answers itself.
+      expect(contexts.join('\n').split(OLD_FACT)).toHaveLength(2);
+      expect(contexts.join('\n')).not.toContain(QUESTION);
+      expect(parts.filter(({ role }) => role === 'tool')).toEqual([]);
+      expect(getNewLines(output, usual, program)).toEqual([]);
+      await expect.poll(() => getStored(service)).toContainEqual(toStored(program, 'Done.', 'assistant'));
+      expect((await getStored(service)).filter(({ content }) => content === FACT)).toHaveLength(1);
 
-    await service.server.stop();
-    const alone = await runSession(running, 'Which plants stand in the hall?');
-    expect(alone.contexts).toEqual([]);
-    expect(getNewLines(alone.output, usual, program)).toEqual([]);
+      await service.server.stop();
+      const stopped = await runSession(running, 'Which plants stand in the hall?');
+      expect(stopped.contexts).toEqual([]);
+      expect(getNewLines(stopped.output, usual, program)).toEqual([]);
+      await connect(running, await startSilentServer());
+      const silent = await runSession(running, 'Which plants stand in the cellar?');
+      expect(silent.contexts).toEqual([]);
+      expect(getNewLines(silent.output, usual, program)).toEqual([]);
+      // The plugin of OpenCode writes no log; the program of the others writes one line a day.
+      const days = getLoggedDays(running);
+      expect(days).toEqual([...new Set(days)]);
+      expect(days.length > 0).toBe(program !== openCode);
 
-    await remove(running);
-    for (const path of Object.keys(program.getFiles({ modelUrl: '', servers: {}, waitsForServers: false }))) {
-      expect(readFileSync(join(running.home, path), 'utf8'), path).not.toContain('memoryd');
-    }
-    expect(existsSync(join(running.project, OWN_HOOK_FILE))).toBe(true);
-  });
+      await remove(running);
+      for (const path of Object.keys(program.getFiles({ modelUrl: '', servers: {}, waitsForServers: false }))) {
+        expect(readFileSync(join(running.home, path), 'utf8'), path).not.toContain('memoryd');
+      }
+      expect(existsSync(join(running.project, OWN_HOOK_FILE))).toBe(true);
+    },
+  );
 
   it('a paused user is given nothing, and nothing of theirs is stored, until memoryd connect --resume', async () => {
     const service = await startService();
     const running = createProgram(codex);
-    await connect(running, service);
+    await connect(running, toUrl(service));
     await runSession(running, FACT);
     await expect.poll(() => getStored(service)).toHaveLength(1);
     const { calls_today: calls } = await getActivity(service, codex);
-    await memoryd(running, 'connect', '--pause', ...toAddress(service));
+    await memoryd(running, 'connect', '--pause', ...toOptions(toUrl(service)));
     const paused = await runSession(running, QUESTION);
     expect(paused.contexts).toEqual([]);
     // The start of the session and the prompt have arrived.
     await expect.poll(async () => (await getActivity(service, codex)).calls_today).toBe(calls + 2);
     expect(await getStored(service)).toEqual([toStored(codex, FACT)]);
-    await memoryd(running, 'connect', '--resume', ...toAddress(service));
+    await memoryd(running, 'connect', '--resume', ...toOptions(toUrl(service)));
     await runUntilGiven(running, QUESTION, FACT);
     await expect.poll(() => getStored(service)).toContainEqual(toStored(codex, QUESTION));
   });
@@ -129,7 +141,7 @@ describe.skipIf(!CAN_SEE_PROCESSES)('connected agent programs', { timeout: 900_0
     const service = await startService();
     await service.store({ content: OLD_FACT, user_id: USER });
     const running = createProgram(codex);
-    await connect(running, service, '--capture', 'off');
+    await connect(running, toUrl(service), '--capture', 'off');
     await runUntilGiven(running, QUESTION, OLD_FACT);
     await expect.poll(async () => (await getActivity(service, codex)).calls_today).toBeGreaterThanOrEqual(2);
     const { memories } = await service.memories(`user_id=${USER}`);
@@ -142,6 +154,18 @@ async function startService(): Promise<Client> {
   const service = await startClient({ env: WORDS_ONLY });
   onTestFinished(() => expectCleanEnd(service.server));
   return service;
+}
+
+/** Starts a server that accepts connections and never responds, until the end of the test. Returns its URL. */
+async function startSilentServer(): Promise<string> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => sockets.add(socket.on('error', () => undefined).resume()));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
 /** Stores a memory, and newer ones that fill the context at the start of a session. */
@@ -169,16 +193,20 @@ async function memoryd(running: ProgramUnderTest, ...args: string[]): Promise<st
   return stdout;
 }
 
-function connect(running: ProgramUnderTest, service: Client, ...options: string[]): Promise<string> {
-  return memoryd(running, 'connect', running.program.name, ...toAddress(service), ...options);
+function connect(running: ProgramUnderTest, url: string, ...options: string[]): Promise<string> {
+  return memoryd(running, 'connect', running.program.name, ...toOptions(url), ...options);
 }
 
 function remove(running: ProgramUnderTest): Promise<string> {
   return memoryd(running, 'connect', running.program.name, '--remove');
 }
 
-function toAddress({ server }: Client): string[] {
-  return ['--url', `http://127.0.0.1:${server.port}`, '--user', USER];
+function toOptions(url: string): string[] {
+  return ['--url', url, '--user', USER];
+}
+
+function toUrl({ server }: Client): string {
+  return `http://127.0.0.1:${server.port}`;
 }
 
 /** Returns all files below a folder by their path, without those of memoryd. */
@@ -187,6 +215,14 @@ function readFiles(folder: string): Record<string, string> {
   const paths = files.map(({ parentPath, name }) => join(parentPath, name).slice(folder.length + 1));
   const others = paths.filter((path) => !/^\.(?:config|local\/\w+|cache)\/memoryd\//.test(path));
   return Object.fromEntries(others.map((path) => [path, readFileSync(join(folder, path), 'latin1')]));
+}
+
+/** Returns the days of the lines in the log of the hooks. */
+function getLoggedDays({ home, program }: ProgramUnderTest): string[] {
+  const file = join(home, '.local/state/memoryd/hook.log');
+  const lines = existsSync(file) ? readFileSync(file, 'utf8').trimEnd().split('\n') : [];
+  for (const line of lines) expect(line).toContain(` ${program.name} `);
+  return lines.map((line) => line.slice(0, '2026-11-29'.length));
 }
 
 /** Returns the memories of hooks, newest first. */
