@@ -62,6 +62,18 @@ describe('estimateTokens', () => {
     expect(estimateTokens(text)).toBeGreaterThanOrEqual(12_500);
   });
 
+  const TOKENS: [string, number][] = [
+    ...Object.entries({ 12: 20, '1a': 25, a1: 25, '12é': 37, '12\u0301': 40, naïve: 43, 'nai\u0308ve': 49, ABc: 32 }),
+    ...Object.entries({ userId: 53, xkqzv: 38, "it's": 25, 'it’s': 25, "'s": 30, "its'": 30, a·b: 40, 'a 漢': 34 }),
+    ...Object.entries({ 'a 12': 40, 'a  12': 40, 'a\t12': 40, '12 ': 20, '- -': 30, '---': 40, '----': 23 }),
+  ];
+  it.each(TOKENS)(
+    'a piece depends on what is next to it: ten times %j and a semicolon have %d tokens',
+    (text, tokens) => {
+      expect(estimateTokens(`${text};`.repeat(10))).toBe(tokens);
+    },
+  );
+
   it('returns 0 for an empty text', () => {
     expect(estimateTokens('')).toBe(0);
   });

@@ -31,27 +31,36 @@ const PIECE = new RegExp(
     '(?<mark>[!-/:-@[-`{-~·–—‘’“”…•、。「」！，？：（）])',
     String.raw`(?<other>[\s\S])`,
   ].join('|'),
-  'gu',
+  'yu',
 );
+
+/**
+ * A blank before a number, or a plain word, number or sign of ASCII: the same pieces as with `PIECE`, read in a fraction
+ * of the time. It includes a blank that has no token of its own. It does not match before a character that may belong to
+ * the piece.
+ */
+const ASCII_PIECE =
+  / (?=\d)| ?(?:(?:([A-Z]?[a-z]{2,}|[A-Za-z])|(\d+))(?![A-Za-z\d\x80-\uffff])|([!-&(-/:-@[-`{-~])(?!\3))/y;
+const ASCII = /^[\0-\x7f]*$/;
 
 const encoder = new TextEncoder();
 
 /** The tokens of a piece, by the name of its group. */
-const COSTS: Readonly<Record<string, (piece: string, isFamiliar: boolean) => number>> = {
+const COSTS = {
   contraction: () => 0.5,
   latin: getWordCost,
-  digits: (piece) => Math.ceil(piece.length / 3),
-  common: (piece) => piece.length * 0.55,
-  seldom: (piece) => piece.length * 0.9,
-  kana: (piece) => piece.length * 1.1,
-  han: (piece) => piece.length * 1.4,
+  digits: (piece: string) => Math.ceil(piece.length / 3),
+  common: (piece: string) => piece.length * 0.55,
+  seldom: (piece: string) => piece.length * 0.9,
+  kana: (piece: string) => piece.length * 1.1,
+  han: (piece: string) => piece.length * 1.4,
   joined: () => 0,
-  blank: (piece) => Math.ceil(piece.length / 16),
-  row: (piece) => 1 + piece.length / 16,
+  blank: (piece: string) => Math.ceil(piece.length / 16),
+  row: (piece: string) => 1 + piece.length / 16,
   mark: () => 1,
-  other: (piece) => encoder.encode(piece).length,
+  other: (piece: string) => encoder.encode(piece).length,
 };
-const KINDS = Object.entries(COSTS);
+const KINDS: readonly [string, (piece: string, isFamiliar: boolean) => number][] = Object.entries(COSTS);
 
 /**
  * Estimates the tokens of a text in o200k_base without a tokenizer. The estimate errs upwards: for prose of 40 languages,
@@ -65,16 +74,39 @@ export function estimateTokens(text: string): number {
 }
 
 function estimateLine(line: string): number {
-  const words = line.toLowerCase().match(/[\p{L}\p{M}]+/gu) ?? [];
-  const isFamiliar = words.filter((word) => FAMILIAR.has(word)).length >= words.length * MIN_FAMILIAR_SHARE;
+  const isFamiliar = hasFamiliarWords(line);
   let tokens = 0;
-  for (const { groups = {} } of line.matchAll(PIECE)) {
-    for (const [kind, getCost] of KINDS) {
-      const piece = groups[kind];
-      if (piece !== undefined) tokens += getCost(piece, isFamiliar);
+  for (let at = 0; at < line.length; ) {
+    ASCII_PIECE.lastIndex = at;
+    const plain = ASCII_PIECE.exec(line);
+    if (plain) {
+      tokens += getAsciiCost(plain, isFamiliar);
+      at = ASCII_PIECE.lastIndex;
+    } else {
+      PIECE.lastIndex = at;
+      tokens += getCost(PIECE.exec(line) as RegExpExecArray, isFamiliar);
+      at = PIECE.lastIndex;
     }
   }
   return tokens;
+}
+
+function hasFamiliarWords(line: string): boolean {
+  const words = line.toLowerCase().match(ASCII.test(line) ? /[a-z]+/g : /[\p{L}\p{M}]+/gu) ?? [];
+  return words.filter((word) => FAMILIAR.has(word)).length >= words.length * MIN_FAMILIAR_SHARE;
+}
+
+function getAsciiCost([, word, digits]: RegExpExecArray, isFamiliar: boolean): number {
+  if (word !== undefined) return getPartCost(word, isFamiliar);
+  return digits === undefined ? 1 : COSTS.digits(digits);
+}
+
+function getCost({ groups = {} }: RegExpExecArray, isFamiliar: boolean): number {
+  for (const [kind, getPieceCost] of KINDS) {
+    const piece = groups[kind];
+    if (piece !== undefined) return getPieceCost(piece, isFamiliar);
+  }
+  return 0;
 }
 
 /** A word as people write it, or several of them as in `userId`. */
