@@ -5,7 +5,7 @@ import type { MemoryFilter } from '@memoryd/search';
 import Sqlite from 'better-sqlite3';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Connection } from './connection.ts';
-import { toQueries, toTransaction } from './dialect.ts';
+import { toQueries, toText, toTransaction } from './dialect.ts';
 import { migrate } from './migrate.ts';
 
 /** Matches a plan step that scans all memories of the file, or of a namespace, source, tier or session. */
@@ -37,8 +37,10 @@ afterEach(() => connection.close());
 async function getPlans(verb: (transaction: Transaction) => Promise<unknown>): Promise<string[]> {
   const queries = toQueries(connection);
   const steps: string[] = [];
-  const explain = ({ parts, values }: Sql) => {
-    const plan = connection.prepare(`EXPLAIN QUERY PLAN ${parts.join('?')}`).all(...values) as { detail: string }[];
+  const explain = (statement: Sql) => {
+    const plan = connection.prepare(`EXPLAIN QUERY PLAN ${toText(statement)}`).all(...statement.values) as {
+      detail: string;
+    }[];
     steps.push(...plan.map(({ detail }) => detail));
   };
   await verb({
