@@ -476,6 +476,24 @@ export function memoryStorageContract(tested: TestedStorage): void {
       expect(await read({ limit: 1, after: { createdAt, ordinal } })).toEqual([third]);
     });
 
+    it('returns for each turn the live one before it in its session, of the same user and agent', async () => {
+      const inSession = { sessionId: 's', userId: 'ada', createdAt: NOW };
+      const first = await storeMemory(inSession);
+      await storeMemory({ ...inSession, userId: 'ben' });
+      await storeMemory({ ...inSession, agentId: 'helper' });
+      await storeMemory({ ...inSession, sessionId: 'other' });
+      await storeMemory({ ...inSession, expiresAt: NOW - 1 });
+      const second = await storeMemory(inSession);
+      const turns = [second, first, second];
+      const places = turns.map(({ createdAt, ordinal }) => {
+        return { createdAt, ordinal, sessionId: 's', userId: 'ada', agentId: '' };
+      });
+      const found = await tested.storage.turnsBefore('default', places, 1_000_000, NOW);
+      expect(found.map((turn) => turn?.ordinal)).toEqual([first.ordinal, undefined, first.ordinal]);
+      expect(await tested.storage.turnsBefore('other', places, 1_000_000, NOW)).toEqual(turns.map(() => undefined));
+      expect(await tested.storage.turnsBefore('default', [], 1_000_000, NOW)).toEqual([]);
+    });
+
     it('returns the number of matching memories per tier up to and including each given time', async () => {
       await storeMemory({ createdAt: NOW - 5, storedAt: NOW - 1000, source: 'mail' });
       await storeMemory({ createdAt: NOW - 5, storedAt: NOW - 1000 });

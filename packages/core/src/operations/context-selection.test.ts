@@ -6,7 +6,7 @@ import { ContextSelection, type SelectionOptions, type Taken } from './context-s
 function createSelection(options: Partial<SelectionOptions> = {}): ContextSelection {
   return new ContextSelection({
     ...{ budget: 800, maxChars: 100_000, maxBytes: 1_000_000, zone: createTimeZone('UTC'), knownTexts: [] },
-    getExcerpt: (content) => content.slice(0, 300),
+    createExcerpts: () => (content) => content.slice(0, 300),
     ...options,
   });
 }
@@ -74,7 +74,7 @@ describe('ContextSelection', () => {
     const selection = createSelection({
       budget: 800,
       maxBytes: 1_000_000_000,
-      getExcerpt(content) {
+      createExcerpts: () => (content) => {
         excerpts += 1;
         return content.slice(0, 3000);
       },

@@ -29,8 +29,8 @@ export interface SelectionOptions {
   zone: TimeZone;
   /** Texts that the prompt already contains. */
   knownTexts: readonly string[];
-  /** Returns the part of a long text that is shown. */
-  getExcerpt(content: string): string;
+  /** Creates a function that returns the part of a long text that is shown. Called for the first long text. */
+  createExcerpts(): (content: string) => string;
 }
 
 /** Tokens of the shortest memory in a text. */
@@ -56,21 +56,38 @@ export class ContextSelection {
   readonly #items: Item[] = [];
   readonly #ids = new Set<string>();
   readonly #omitted = new Set<string>();
+  /** The texts of the prompt, and these with the taken texts. */
+  readonly #inPrompt: KnownTexts;
   readonly #known: KnownTexts;
   readonly #frameTokens: number;
   #tokens: number;
   #chars: number;
   #bytes = 0;
   #work = 0;
+  /** Tokens of the shortest memory that was not known. */
+  #shortest = Number.POSITIVE_INFINITY;
+  #getExcerpt: ((content: string) => string) | undefined;
 
-  constructor(options: SelectionOptions) {
+  constructor(options: SelectionOptions, inPrompt: KnownTexts = KnownTexts.of(options.knownTexts)) {
     this.#options = options;
-    this.#known = new KnownTexts(options.knownTexts);
+    this.#inPrompt = inPrompt;
+    this.#known = new KnownTexts(inPrompt);
     // The lines around the entries.
     const frame = formatContext([''], options.zone);
     this.#frameTokens = estimateTokens(frame);
     this.#tokens = this.#frameTokens;
     this.#chars = frame.length;
+  }
+
+  /** Returns a selection with the same options that has taken nothing. */
+  restart(): ContextSelection {
+    return new ContextSelection(this.#options, this.#inPrompt);
+  }
+
+  /** Returns whether the shortest memory so far would fit again. */
+  hasRoom(): boolean {
+    const shortest = Number.isFinite(this.#shortest) ? this.#shortest : MIN_MEMORY_TOKENS;
+    return this.#tokens + shortest <= this.#options.budget && this.#work <= MAX_WORK;
   }
 
   /**
@@ -90,6 +107,7 @@ export class ContextSelection {
     const fresh = isFull ? [] : taken.filter((each) => each === last || !this.#isKnown(each));
     const items = fresh.map((each) => this.#toItem(each));
     const tokens = this.#tokens + items.reduce((sum, item) => sum + item.tokens, 0);
+    this.#shortest = Math.min(this.#shortest, ...items.map((item) => item.tokens));
     const bytes = this.#bytes + items.reduce((sum, { memory }) => sum + Buffer.byteLength(memory.content), 0);
     const chars = this.#chars + items.reduce((sum, { entry }) => sum + entry.length + 1, 0);
     if (isFull || tokens > maxTokens || chars > maxChars || bytes > maxBytes) {
@@ -127,7 +145,7 @@ export class ContextSelection {
 
   #toItem(taken: Taken): Item {
     const { memory, why } = taken;
-    const { budget, zone, getExcerpt } = this.#options;
+    const { budget, zone, createExcerpts } = this.#options;
     const toEntry = (text: string) => formatContextEntry(memory, text, why === 'standing', zone);
     const maxTextTokens = budget * MAX_TEXT_SHARE;
     if (memory.content.length <= maxTextTokens * MAX_UNITS_PER_TOKEN) {
@@ -135,7 +153,8 @@ export class ContextSelection {
       const tokens = this.#estimate(entry);
       if (tokens <= maxTextTokens) return { ...taken, entry, tokens };
     }
-    const highlight = getExcerpt(memory.content);
+    this.#getExcerpt ??= createExcerpts();
+    const highlight = this.#getExcerpt(memory.content);
     const entry = toEntry(highlight);
     const isCut = highlight.length < memory.content.length;
     return { ...taken, ...(isCut && { highlight }), entry, tokens: this.#estimate(entry) };
@@ -164,17 +183,25 @@ const MAX_QUOTES = 100;
 
 /** Texts that a reader already has. Case, punctuation, blanks and variants of characters do not matter. */
 class KnownTexts {
-  readonly #texts: string[] = [];
+  readonly #texts: string[];
   /** Characters of all texts. */
-  chars = 0;
+  chars: number;
 
-  constructor(texts: readonly string[]) {
+  /** Copies known texts. */
+  constructor(of?: KnownTexts) {
+    this.#texts = [...(of ? of.#texts : [])];
+    this.chars = of?.chars ?? 0;
+  }
+
+  static of(texts: readonly string[]): KnownTexts {
+    const known = new KnownTexts();
     let chars = 0;
     for (const text of texts.toReversed()) {
       chars += Math.min(text.length, MAX_COMPARED_CHARS);
-      if (chars > MAX_KNOWN_CHARS) return;
-      this.add(text);
+      if (chars > MAX_KNOWN_CHARS) break;
+      known.add(text);
     }
+    return known;
   }
 
   add(text: string): void {

@@ -24,6 +24,7 @@ import {
 import { toEventProject } from '../event-log.ts';
 import { findResults, Stages } from '../find.ts';
 import { type AskingSession, type Given, NOTHING } from '../given-memories.ts';
+import type { StoredMemory } from '../ports/storage-memories.ts';
 import { toCondition, toOwnerFilter } from '../request-filter.ts';
 import { ContextSelection, MIN_MEMORY_TOKENS, type Taken } from './context-selection.ts';
 import type { Core } from './core.ts';
@@ -40,6 +41,11 @@ const STANDING_SHARE = 1 / 3;
  */
 const MAX_STANDING = 100;
 const MAX_RECENT = 200;
+/** Tokens of a short memory. The first search is for as many as have room, the second for all that can have room. */
+const SHORT_MEMORY_TOKENS = 20;
+/** Minimum results of a search, and maximum results of the first one that may be found without being taken. */
+const MIN_RESULTS = 10;
+const MAX_SPARE = 20;
 /** Maximum short replies whose question is looked up. */
 const MAX_REPLIES = 20;
 
@@ -88,29 +94,17 @@ export async function context(
     findRelevant(core, ask),
     (request.recent ?? ask.query === undefined) ? findRecent(core, ask) : [],
   ]);
-  const selection = new ContextSelection({
-    budget: ask.budget,
-    maxChars,
-    maxBytes: core.maxAnswerBytes,
-    zone: createTimeZone(asked.zone),
-    knownTexts: toKnownTexts(core, request),
-    getExcerpt: createHighlighter(ask.query ?? '', core.thesaurus),
-  });
-  // Nothing is awaited until `add`, so that concurrent requests of a session are not given the same memory.
-  const { ordinals: given, resetAt } = once ? core.given.get(once, core.clock.now()) : NOTHING;
-  takeAll(
-    selection,
-    ask.budget,
-    { standing, relevant: relevant.results, recent },
-    ({ ordinal }) => !given.has(ordinal),
-  );
+  const found: Found = { standing, relevant, recent, questions: new Map() };
+  const getGiven = () => (once ? core.given.get(once, core.clock.now()) : NOTHING);
+  const options = { maxChars, knownTexts: toKnownTexts(core, request), getGiven };
+  const { selection, resetAt } = await select(core, ask, found, options);
   const { taken, ...response } = selection.finish();
   const ordinals = taken.map(({ memory }) => memory.ordinal);
   // An agent that lost its prompt in the meantime may not have read this response.
   // A response that is not received gives nothing, and so is no use of the memories either.
   if (!signal?.aborted) {
     if (once && resetAt === ask.given.resetAt) core.given.add(once, ordinals, core.clock.now());
-    if (request.track !== false) trackContext(core, { ask, keyId, session, taken, relevant });
+    if (request.track !== false) trackContext(core, { ask, keyId, session, taken, relevant: found.relevant });
   }
   return { ...response, memories: taken.map(toContextMemory) };
 }
@@ -159,22 +153,84 @@ function findProject(condition: FilterCondition): unknown {
   return parts.map(findProject).find((project) => project !== undefined);
 }
 
-/** Takes what fits: standing notes, then what answers the query, then recent memories. */
+/** The memories that may be taken for a context. */
+interface Found {
+  standing: RecalledMemory[];
+  relevant: FoundRelevant;
+  recent: RecalledMemory[];
+  /** For each reply that has been looked up, by its id: the question that it is not understood without, if any. */
+  questions: Map<string, RecalledMemory | undefined>;
+}
+
+/**
+ * Selects what fits, and repeats this with more results while there is room for more, and with the questions of the
+ * replies that were taken: most results are not taken. Adds what it reads to `found`.
+ */
+async function select(
+  core: Core,
+  ask: Ask,
+  found: Found,
+  { maxChars, knownTexts, getGiven }: { maxChars: number; knownTexts: readonly string[]; getGiven(): Given },
+): Promise<{ selection: ContextSelection; resetAt: number | undefined }> {
+  const first = new ContextSelection({
+    budget: ask.budget,
+    maxChars,
+    maxBytes: core.maxAnswerBytes,
+    zone: createTimeZone(ask.asked.zone),
+    knownTexts,
+    createExcerpts: () => createHighlighter(ask.query ?? '', core.thesaurus),
+  });
+  let isFirstLookup = true;
+  for (let selection = first; ; selection = selection.restart()) {
+    // Nothing is awaited from here until `add`, so that concurrent requests of a session are not given the same memory.
+    const { ordinals: given, resetAt } = getGiven();
+    const { hasRoom, replies } = takeAll(selection, ask.budget, found, ({ ordinal }) => !given.has(ordinal));
+    if (hasRoom && found.relevant.hasMore) {
+      found.relevant = await findRelevant(core, ask, found.relevant.stages);
+      continue;
+    }
+    if (replies.length === 0) return { selection, resetAt };
+    // With the questions, other replies may fit. The second time, all are looked up, so that there is no third time.
+    await readQuestions(core, ask, isFirstLookup ? replies : getReplies(found), found.questions);
+    isFirstLookup = false;
+  }
+}
+
+/**
+ * Takes what fits: standing notes, then what answers the query, then recent memories. Returns the replies that were
+ * taken and have not been looked up, and whether there was room for more of what answers the query.
+ */
 function takeAll(
   selection: ContextSelection,
   budget: number,
-  found: { standing: RecalledMemory[]; relevant: Relevant[]; recent: RecalledMemory[] },
+  found: Found,
   isNew: (memory: RecalledMemory) => boolean,
-): void {
-  for (const memory of found.standing.filter(isNew)) {
+): { hasRoom: boolean; replies: RecalledMemory[] } {
+  const { standing, relevant, recent, questions } = found;
+  for (const memory of standing.filter(isNew)) {
     selection.take([{ memory, why: 'standing' }], budget * STANDING_SHARE);
   }
-  for (const { memory, score, question } of found.relevant.filter((each) => isNew(each.memory))) {
+  const unread = new Set(getReplies(found).filter(({ id }) => !questions.has(id)));
+  const replies: RecalledMemory[] = [];
+  for (const { memory, score } of relevant.results.filter((each) => isNew(each.memory))) {
+    const question = questions.get(memory.id);
     const reply: Taken = { memory, why: 'relevant', score };
     const before: Taken[] = question && isNew(question) ? [{ memory: question, why: 'relevant' }] : [];
-    if (!selection.take([...before, reply])) selection.take([reply]);
+    const isTaken = selection.take([...before, reply]) || selection.take([reply]);
+    if (isTaken && unread.has(memory)) replies.push(memory);
   }
-  for (const memory of found.recent.filter(isNew)) selection.take([{ memory, why: 'recent' }]);
+  const hasRoom = selection.hasRoom();
+  for (const memory of recent.filter(isNew)) selection.take([{ memory, why: 'recent' }]);
+  return { hasRoom, replies };
+}
+
+/** Returns the replies whose question may be looked up, best first. */
+function getReplies({ relevant }: Found): RecalledMemory[] {
+  const memories = relevant.results.map(({ memory }) => memory);
+  return memories
+    .filter(mayNeedQuestion)
+    .slice(0, MAX_REPLIES)
+    .filter(({ sessionId }) => sessionId !== null);
 }
 
 /** Throws INVALID_REQUEST for fields that need a session. */
@@ -248,51 +304,58 @@ function findStanding(core: Core, ask: Ask): Promise<RecalledMemory[]> {
   return core.storage.newest(ask.namespace, toHolding(ask), toPage(core, ask, MAX_STANDING), core.clock.now(), true);
 }
 
-/** A memory that a recall has found, and the question that it replies to, if it is not understood without. */
-interface Relevant extends SearchResult {
-  question?: RecalledMemory;
-}
-
 interface FoundRelevant {
-  results: Relevant[];
+  results: SearchResult[];
   now: number;
   reranked?: boolean;
   stages: Stages;
+  /** Whether a search for more results may find more. */
+  hasMore: boolean;
 }
 
-/** Returns what answers the query, best first: what holds, unless the query asks for what was before. */
-async function findRelevant(core: Core, ask: Ask): Promise<FoundRelevant> {
+/**
+ * Returns what answers the query, best first: what holds, unless the query asks for what was before. At first returns as
+ * many results as a text mostly has room for.
+ *
+ * @param before stages of the first search, for all that a text can have room for
+ */
+async function findRelevant(core: Core, ask: Ask, before?: Stages): Promise<FoundRelevant> {
   const { namespace, query, asked, budget, spare } = ask;
-  const stages = new Stages();
-  if (query === undefined) return { results: [], now: asked.now, stages };
-  const request = {
-    ...{ namespace, query, asked },
-    filter: asksForBefore(query) ? ask.filter : toHolding(ask),
-    limit: Math.min(LIMITS.topK, Math.ceil(budget / MIN_MEMORY_TOKENS) * 2 + spare),
-    onlyRelevant: true,
-  };
-  const found = await findResults(core, request, core.maxAnswerBytes, stages);
-  const { results, now, reranked } = found;
-  const replies = results.filter(({ memory }) => mayNeedQuestion(memory)).slice(0, MAX_REPLIES);
-  const questions = new Map(
-    await Promise.all(replies.map(async ({ memory }) => [memory.id, await findQuestion(core, ask, memory)] as const)),
-  );
-  const withQuestions = results.map((result) => {
-    const question = questions.get(result.memory.id);
-    return question ? { ...result, question } : result;
-  });
-  return { results: withQuestions, now, stages, ...(reranked !== undefined && { reranked }) };
+  const stages = before ?? new Stages();
+  if (query === undefined) return { results: [], now: asked.now, stages, hasMore: false };
+  const all = Math.min(LIMITS.topK, Math.ceil(budget / MIN_MEMORY_TOKENS) * 2 + spare);
+  const few = Math.max(MIN_RESULTS, Math.ceil(budget / SHORT_MEMORY_TOKENS)) + Math.min(spare, MAX_SPARE);
+  // A reranker would read the same texts again.
+  const limit = before || core.reranking ? all : Math.min(few, all);
+  const filter = asksForBefore(query) ? ask.filter : toHolding(ask);
+  const request = { namespace, query, asked, filter, limit, onlyRelevant: true };
+  const { results, now, reranked } = await findResults(core, request, core.maxAnswerBytes, stages);
+  const hasMore = results.length === limit && limit < all;
+  return { results, now, stages, hasMore, ...(reranked !== undefined && { reranked }) };
 }
 
-/** Returns the turn before a reply, if it is the question of another speaker, holds, and may be given. */
-async function findQuestion(core: Core, { namespace, filter }: Ask, reply: RecalledMemory) {
-  const { sessionId, userId, agentId, createdAt, ordinal } = reply;
-  if (sessionId === null) return undefined;
-  const page = { limit: 1, maxBytes: core.maxAnswerBytes, after: { createdAt, ordinal } };
-  const inSession = { sessionId, userIds: [userId], agentIds: [agentId] };
-  const [before] = await core.storage.newest(namespace, inSession, page, core.clock.now());
-  if (!before || !asksFor(reply, before) || before.supersededBy !== null || before.validTo !== null) return undefined;
-  return filter.condition === undefined || meetsCondition(before, filter.condition) ? before : undefined;
+/** Looks up the questions of replies that have not been looked up. */
+async function readQuestions(
+  core: Core,
+  { namespace, filter }: Ask,
+  replies: readonly RecalledMemory[],
+  questions: Found['questions'],
+): Promise<void> {
+  const unread = replies.filter(({ id }) => !questions.has(id));
+  const places = unread.map(({ createdAt, ordinal, sessionId, userId, agentId }) => {
+    return { createdAt, ordinal, sessionId: sessionId as string, userId, agentId };
+  });
+  const turns = await core.storage.turnsBefore(namespace, places, core.maxAnswerBytes, core.clock.now());
+  for (const [index, reply] of unread.entries()) {
+    const before = turns[index];
+    questions.set(reply.id, before && isQuestion(before, reply, filter) ? before : undefined);
+  }
+}
+
+/** Returns whether the turn before a reply is the question of another speaker, holds, and may be given. */
+function isQuestion(before: StoredMemory, reply: RecalledMemory, { condition }: MemoryFilter): boolean {
+  if (!asksFor(reply, before) || before.supersededBy !== null || before.validTo !== null) return false;
+  return condition === undefined || meetsCondition(before, condition);
 }
 
 /**

@@ -25,6 +25,11 @@ export interface Position {
   ordinal: number;
 }
 
+/** The place of a memory in its session. */
+export interface TurnPlace extends Position, Owner {
+  sessionId: string;
+}
+
 /** A memory to store. */
 export interface NewMemory extends Owner {
   namespace: string;
@@ -332,6 +337,19 @@ export interface MemoryStorage {
     now: number,
     isStanding?: boolean,
   ): Promise<StoredMemory[]>;
+  /**
+   * Returns, for each turn, the live memory before it in its session, of the same user and agent, as `newest` would;
+   * undefined for the first.
+   *
+   * @param turns read one after the other, so some tens at most
+   * @param maxBytes as in `PageRequest`, for each turn
+   */
+  turnsBefore(
+    namespace: string,
+    turns: readonly TurnPlace[],
+    maxBytes: number,
+    now: number,
+  ): Promise<(StoredMemory | undefined)[]>;
   /**
    * Returns, for each moment, the number of live memories per tier that match the filter and were created at or before
    * the moment (by `createdAt`).

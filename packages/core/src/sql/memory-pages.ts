@@ -1,7 +1,14 @@
 import type { Tier, TierCounts } from '@memoryd/contract';
 import type { MemoryFilter, OwnerFilter } from '@memoryd/search';
 import { isOpen } from '@memoryd/search';
-import type { Page, PageRequest, Position, StoredMemory, TranscriptOptions } from '../ports/storage-memories.ts';
+import type {
+  Page,
+  PageRequest,
+  Position,
+  StoredMemory,
+  TranscriptOptions,
+  TurnPlace,
+} from '../ports/storage-memories.ts';
 import { type Moment, toMoment } from '../validity.ts';
 import { isOne } from './filter-condition.ts';
 import {
@@ -75,6 +82,24 @@ export async function newest(
   const moment = toMoment({ filter, now });
   const rows = await readPage(queries, passing, page, { of: filter, moment, direction: 'newest first' });
   return takeMemories(rows, page, 0, { getPlace: toPosition }).items;
+}
+
+/** See `Storage.turnsBefore`. Must run in a snapshot. */
+export async function turnsBefore(
+  queries: Queries,
+  namespace: string,
+  turns: readonly TurnPlace[],
+  maxBytes: number,
+  now: number,
+): Promise<(StoredMemory | undefined)[]> {
+  const found: (StoredMemory | undefined)[] = [];
+  for (const { sessionId, userId, agentId, createdAt, ordinal } of turns) {
+    const inSession = { sessionId, userIds: [userId], agentIds: [agentId] };
+    const page = { limit: 1, maxBytes, after: { createdAt, ordinal } };
+    const [before] = await newest(queries, namespace, inSession, page, now);
+    found.push(before);
+  }
+  return found;
 }
 
 /** See `Storage.growth`. */

@@ -73,6 +73,7 @@ export function sqlStorage(runner: SqlRunner) {
     textAt: (...args) => read('textAt', ...args),
     memories: (...args) => read('memories', ...args),
     newest: (...args) => read('newest', ...args),
+    turnsBefore: (...args) => read('turnsBefore', ...args),
     growth: (...args) => read('growth', ...args),
     session: (...args) => read('session', ...args),
     sessions: (...args) => read('sessions', ...args),

@@ -19,7 +19,7 @@ import { correct, distil, dropCandidates, refresh } from './distil-groups.ts';
 import { dropNamespace, eraseBatch, forget, forgetBatch, lastOrdinal } from './forget-memories.ts';
 import { allHookSettings, changeHookSettings, hookSettings } from './hook-settings.ts';
 import { importRecords } from './import-records.ts';
-import { growth, memories, memory, newest, session } from './memory-pages.ts';
+import { growth, memories, memory, newest, session, turnsBefore } from './memory-pages.ts';
 import { mergeDuplicates } from './merge-duplicates.ts';
 import { promote } from './promote-memories.ts';
 import { setQuota, userQuotas } from './quotas.ts';
@@ -37,7 +37,7 @@ import { users } from './users.ts';
 
 /** Read functions by name. The first parameter is the `Queries` of one snapshot. */
 export const readVerbs = {
-  ...{ memory, history, textAt, memories, newest, growth, session, sessions, users },
+  ...{ memory, history, textAt, memories, newest, turnsBefore, growth, session, sessions, users },
   ...{ cosineScales, stats, totals, namespaces, namespaceUsage, userQuotas, secret, isMigrating, lastBackup, readKeys },
   ...{ comparedMemories, corrections, hookSettings, allHookSettings },
   ...{ runs, run, changes, laterRuns, readGroup, planPromotion, planMergeAfter, planEvict, leastRetainedAfter },
