@@ -36,15 +36,12 @@ export function hookStorageContract(tested: TestedStorage): void {
       expect((await tested.storage.usage(NOW)).map(({ name }) => name)).toEqual(['default', 'other']);
     });
 
-    it('hook settings of a user are deleted with all memories of the user, and not with some of them', async () => {
-      for (const userId of ['ada', 'ben', '']) await change(userId, { paused: true });
-      await tested.storage.store(nextMemory({ userId: 'ada', agentId: 'cook', source: 'codex' }));
-      await tested.storage.forgetMany('default', { userIds: ['ada'], source: 'codex' });
-      await tested.storage.forgetMany('default', { userIds: ['ada'], agentIds: ['cook'] });
-      expect(await read('ada')).toMatchObject({ paused: true });
+    it('hook settings of a user stay when all memories of the user are forgotten, so that nothing is recorded again', async () => {
+      const settings = { paused: true, ignored_folders: FOLDERS };
+      await change('ada', settings);
+      await tested.storage.store(nextMemory({ userId: 'ada' }));
       await tested.storage.forgetMany('default', { userIds: ['ada'] });
-      expect(await read('ada')).toEqual(DEFAULT);
-      expect((await tested.storage.allHookSettings('default')).map(({ userId }) => userId)).toEqual(['', 'ben']);
+      expect(await read('ada')).toEqual(settings);
     });
 
     it('hook settings of a namespace are deleted with the namespace', async () => {

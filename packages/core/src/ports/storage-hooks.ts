@@ -5,7 +5,7 @@ export interface OwnedHookSettings extends HookSettings {
   userId: string;
 }
 
-/** Stores the settings of users for the hooks of agent programs. Forgetting all memories of a user deletes the settings. */
+/** Stores the settings of users for the hooks of agent programs. They stay when all memories of a user are forgotten. */
 export interface HookStorage {
   /** Returns the settings of a user, or of no user for an empty `userId`. Not paused and without folders by default. */
   hookSettings(namespace: string, userId: string): Promise<HookSettings>;

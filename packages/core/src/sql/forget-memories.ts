@@ -123,17 +123,13 @@ function isOfOwnersAlone({ userIds, agentIds, ...conditions }: ForgetSelection):
 
 /**
  * Deletes the remaining data of users and agents, once all their memories are deleted. Quotas of users stay, because
- * forgetting memories must not remove a limit.
+ * forgetting memories must not remove a limit. Hook settings stay, because it must not end a pause either.
  */
 async function deleteRemainingData(transaction: Transaction, namespace: string, of: OwnerFilter): Promise<void> {
   for (const table of ['declined_group', 'idempotency_key']) {
     await transaction.run(sql`
       DELETE FROM ${raw(table)} AS m WHERE m.namespace = ${namespace} AND ${isOfOwners(transaction.dialect, of)}`);
   }
-  // Hook settings are those of a user with all agents.
-  if (of.agentIds !== undefined || of.userIds === undefined) return;
-  await transaction.run(sql`
-    DELETE FROM hook_setting AS m WHERE m.namespace = ${namespace} AND ${isOfOwners(transaction.dialect, of)}`);
 }
 
 function toDeleted(memory: Erasable): DeletedMemory {
