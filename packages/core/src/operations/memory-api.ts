@@ -65,13 +65,16 @@ export interface HookApi extends MemoryApi {
 
 interface HookStoreOptions extends StoreOptions {
   changeable?: readonly (keyof ChangedFields)[];
+  /** The text is embedded once this resolves. It must not reject. */
+  embedAfter?: Promise<void>;
 }
 
 /** Creates the API for the hooks of agent programs in one namespace. See `memoryApi`. */
 export function hookApi(core: Core, namespace: string, keyId?: string): HookApi {
   return {
     ...memoryApi(core, namespace, 'write', keyId),
-    store: (request, { changeable = [] } = {}) => storeAtOnce(core, namespace, request, changeable),
+    store: (request, { changeable = [], embedAfter } = {}) =>
+      storeAtOnce(core, namespace, request, changeable, embedAfter),
     context: (request, options) => context(core, namespace, request, { ...options, keyId }),
   };
 }

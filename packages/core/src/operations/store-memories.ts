@@ -55,19 +55,22 @@ export async function store(
 /**
  * Stores a memory for a caller that cannot wait for its vectors. Resolves when the memory is on disk. If the owner has a
  * memory with the external id, changes only the given fields that are in `changeable`.
+ *
+ * @param embedAfter the text is embedded once this resolves, so that it does not delay a more urgent call of the model
  */
 export async function storeAtOnce(
   core: Core,
   namespace: string,
   request: StoreRequest,
   changeable: readonly (keyof ChangedFields)[],
+  embedAfter?: Promise<void>,
 ): Promise<StoreResponse> {
   const { request: accepted, redacted } = acceptStore(core, checkOne, request);
   const memory = toNewMemory(core, namespace, accepted, core.arrivals.now());
   memory.given &&= memory.given.filter((field) => changeable.includes(field));
   const stored = await core.storage.store(memory);
-  // The queue has the text as soon as the call returns, and never rejects.
-  void announce(core, namespace, [memory], [stored], [redacted]);
+  // The queue never rejects, and also finds the text on disk.
+  void announce(core, namespace, [memory], [stored], [redacted], embedAfter);
   return toResponse(stored, memory, redacted);
 }
 
@@ -147,6 +150,7 @@ async function announce(
   memories: readonly NewMemory[],
   outcomes: readonly StoreOutcome[],
   redactions: readonly (RedactedSecrets[] | undefined)[],
+  embedAfter?: Promise<void>,
 ): Promise<Embeddings> {
   const pairs = memories.map((memory, i) => ({ memory, result: outcomes[i] as StoreOutcome, redacted: redactions[i] }));
   const stored = pairs.flatMap(({ memory, result, redacted }) =>
@@ -163,6 +167,7 @@ async function announce(
     }),
   );
   core.events.publishMemories(namespace, 'updated', updated);
+  if (embedAfter) await embedAfter;
   const changed = updated.flatMap(({ embedding, ordinal }) => (embedding ? [ordinal] : []));
   const [ofStored = [], ...ofChanged] = await Promise.all([
     core.embedding?.stored(stored.map(({ memory, ordinal }) => ({ ordinal, revision: 1, content: memory.content }))),

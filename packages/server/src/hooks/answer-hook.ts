@@ -39,6 +39,8 @@ export interface HookCall {
   at: number;
   /** After its abort, the program does not receive the response. */
   signal: AbortSignal;
+  /** Resolves when the response is ready. Nobody waits for the vectors of a stored text, so it is embedded after that. */
+  answered: Promise<void>;
 }
 
 /** The parts of the service that answer a hook. */
@@ -169,7 +171,8 @@ async function storeText(
     metadata: project ? { project: project.id, ...(project.branch !== undefined && { branch: project.branch }) } : {},
     ...toUser(call.owner),
   };
-  return service.memories.store(request, { changeable: role === 'assistant' ? ['content'] : [] });
+  const changeable = role === 'assistant' ? (['content'] as const) : [];
+  return service.memories.store(request, { changeable, embedAfter: call.answered });
 }
 
 /**

@@ -123,8 +123,9 @@ export const hooks: Route = (app, context) => {
     const { user_id, capture = 'prompts', recall = 'on', budget, deadline_ms = DEADLINE_MS.default } = request.query;
     const owner = getHookOwner(request, user_id);
     const signal = createDeadline(reply, deadline_ms);
+    const { promise: answered, resolve: endAnswer } = Promise.withResolvers<void>();
     const call: HookCall = {
-      ...{ program, owner, capture, recall, budget, signal },
+      ...{ program, owner, capture, recall, budget, signal, answered },
       body: request.body,
       project: readProject(getHeader(request, 'x-memoryd-project'), getHeader(request, 'x-memoryd-branch')),
       at: Date.now(),
@@ -135,6 +136,7 @@ export const hooks: Route = (app, context) => {
     // The signal decides whether a context counts as given, so its response is the one that is sent.
     const given = await untilAborted(giving, signal);
     await untilAborted(storing, signal);
+    endAnswer();
     // Not awaited: the store may take longer than the program waits.
     void report(context, request, { call, answering, given, durationMs: reply.elapsedTime });
     return respond(given && 'value' in given ? given.value.text : undefined);
