@@ -113,7 +113,10 @@ describe('POST /hooks/{program}', () => {
       end: { ...start('s'), hook_event_name: 'AfterAgent', prompt: QUESTION, prompt_response: 'In the hall.' },
     },
     antigravity: {
-      prompt: { conversationId: 's', workspacePaths: [FOLDER], prompt: QUESTION },
+      prompt: {
+        ...{ conversationId: 's', workspacePaths: [FOLDER] },
+        prompt: `<USER_REQUEST>\n${QUESTION}\n</USER_REQUEST>\n<ADDITIONAL_METADATA>\nOpen: /home/ada/x\n</ADDITIONAL_METADATA>`,
+      },
       end: { conversationId: 's', workspacePaths: [FOLDER], hookEventName: 'Stop', answer: 'In the hall.' },
       given: 'injectSteps',
     },
@@ -231,13 +234,14 @@ describe('POST /hooks/{program}', () => {
     const user = createUser();
     const turns = { user, query: '&capture=turns' };
     const first = stop('a', 'I will water it.', { session_crons: [{ id: 'c', prompt: 'Water the whole garden.' }] });
+    await callHook(prompt('a', 'Water it daily.'), turns);
     await callHook(first, turns);
     await callHook(prompt('a', 'Water the whole garden.', { prompt_id: 'cron' }), turns);
     await callHook(stop('a', 'I watered the garden.', { prompt_id: 'cron' }), turns);
     await callHook(prompt('a', '<task-notification>x</task-notification>', { prompt_id: 'task' }), turns);
     await callHook(stop('a', 'The task has ended.', { prompt_id: 'task' }), turns);
     await callHook(stop('a', 'The task has ended.'), turns);
-    expect(await getContents(user)).toEqual(['I will water it.']);
+    expect(await getContents(user)).toEqual(['Water it daily.', 'I will water it.']);
   });
 
   it('stores and gives nothing while paused, and in an ignored folder and below it', async () => {
@@ -256,6 +260,16 @@ describe('POST /hooks/{program}', () => {
     await expectNothing('e', 'c:/private/notes');
     // The session began in the folder.
     expect((await callHook(prompt('e', QUESTION, { cwd: 'c:/public' }), { user })).body).toEqual({});
+    const roots = ['/home/ben', '/home/ada/garden'];
+    const cursor = {
+      conversation_id: 'g',
+      hook_event_name: 'beforeSubmitPrompt',
+      workspace_roots: roots,
+      prompt: QUESTION,
+    };
+    await callHook(cursor, { user, program: 'cursor' });
+    // The folder may be an ignored one.
+    await expectNothing('h', '');
     await setHooks(user, { ignored_folders: ['/home/ad', `${FOLDER}/private`] });
     expect(getContext(await callHook(prompt('f', QUESTION), { user }))).toContain('stands in the hall');
   });
@@ -269,20 +283,25 @@ describe('POST /hooks/{program}', () => {
       { program: 'claude-code', body: prompt('a', text) },
       { program: 'codex', body: prompt('a', text, { prompt_id: undefined, timestamp }) },
     ];
-    const texts = [STATEMENT, 'The gate of the garden is blue.', STATEMENT];
-    for (const text of texts.slice(0, 2)) {
+    const texts = [STATEMENT, 'The gate of the garden is blue.'];
+    for (const text of texts) {
       await Promise.all(reports(text).map(({ program, body }) => callHook(body, { program, user })));
     }
     const stored = await getMemories(user);
-    expect(stored.map(({ content }) => content)).toEqual(texts.slice(0, 2));
+    expect(stored.map(({ content }) => content)).toEqual(texts);
     for (const { program, body } of reports(STATEMENT)) {
       if (program !== 'claude-code') await callHook(body, { program, user });
     }
     expect(await getMemories(user)).toEqual(stored);
     expect(new Set(stored.map(({ session_id }) => session_id)).size).toBe(1);
+    // Codex reports the prompts of one turn with one id.
+    const turn = { prompt_id: undefined, turn_id: 'turn 1' };
+    const inTurn = ['The gate of the garden is white.', 'No, wait: it is green.'];
+    for (const text of inTurn) await callHook(prompt('c', text, turn), { user, program: 'codex' });
+    expect((await getContents(user)).slice(2)).toEqual(inTurn);
     // A person may type the same text again: Claude Code says that it is another prompt.
     await callHook(prompt('a', STATEMENT), { user });
-    expect(await getContents(user)).toEqual(texts);
+    expect(await getContents(user)).toEqual([...texts, ...inTurn, STATEMENT]);
   });
 
   it('gives a memory once in a session that two programs report', async () => {
@@ -318,6 +337,8 @@ describe('POST /hooks/{program}', () => {
     const { database } = first.server;
     await expectCleanEnd(first.server);
     const client = await startClient({ env: WORDS_ONLY, database });
+    // The prompt of the answer may have been sent while paused.
+    await callHook(stop('a', 'I moved it.'), { user, client, query: '&capture=turns' });
     await callHook(prompt('a', 'The gate of the garden is blue.'), { user, client });
     await callHook(body, { user, client });
     await callHook(body, { user, program: 'vscode', client });

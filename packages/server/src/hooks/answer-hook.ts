@@ -8,7 +8,7 @@ import type {
 } from '@memoryd/contract';
 import type { Engine } from '@memoryd/engine';
 import type { HookOwner } from './activity.ts';
-import { createAnswerKey, createPromptKey } from './keys.ts';
+import { createAnswerKey } from './keys.ts';
 import { canBeQuery, cutText, isAutomaticPrompt, isCommand, isWideEnough, toPersonText } from './person-text.ts';
 import type { HookEvent, Program, PromptEvent, StartEvent, TurnEndEvent } from './programs/program.ts';
 import { PROGRAMS, type ProgramName } from './programs/programs.ts';
@@ -86,9 +86,12 @@ export async function answerHook(service: HookService, call: HookCall): Promise<
   const event = isObject(call.body) ? program.read(call.body) : undefined;
   if (!event || event.isByAgent) return NOTHING;
   const session = service.sessions.open(call.owner, call.program, event.session);
-  session.folder ??= event.folder;
+  session.noteFolder(event.folder);
   if (event.kind === 'compact' || (event.kind === 'start' && event.reset)) session.needsReset = true;
-  if (!isAllowed(await service.getSettings(), [event.folder, session.folder])) {
+  const folders = [event.folder, session.folder, ...(event.otherFolders ?? [])].filter(
+    (folder) => folder !== undefined,
+  );
+  if (!isAllowed(await service.getSettings(), folders)) {
     if (event.kind === 'prompt') session.skipsAnswer = true;
     return NOTHING;
   }
@@ -97,9 +100,11 @@ export async function answerHook(service: HookService, call: HookCall): Promise<
   return { ...begin(turn), respond: (text) => program.respond(event, text || undefined) };
 }
 
-function isAllowed({ paused, ignored_folders }: HookSettings, folders: readonly (string | undefined)[]): boolean {
-  const isIgnored = (folder = '') => folder !== '' && ignored_folders.some((ignored) => isInFolder(folder, ignored));
-  return !paused && !folders.some(isIgnored);
+/** Returns whether hooks may store and give. An unknown folder may be an ignored one. */
+function isAllowed({ paused, ignored_folders: ignored }: HookSettings, folders: readonly string[]): boolean {
+  if (paused) return false;
+  if (ignored.length === 0) return true;
+  return folders.length > 0 && !folders.some((folder) => ignored.some((each) => isInFolder(folder, each)));
 }
 
 type Begun = Pick<HookAnswer, 'storing' | 'giving'>;
@@ -148,11 +153,11 @@ function beginTurnEnd(turn: Turn, event: TurnEndEvent): Begun {
   session.schedule(event.scheduled ?? []);
   const text = cutText(toPersonText(event.answer), MAX_ANSWER_CHARS).trim();
   if (call.capture !== 'turns' || text === '') return {};
-  const { promptId, at = call.at } = event;
-  const known = session.findKey(promptId);
-  if (session.skipsAnswer && (known === undefined || promptId === undefined)) return {};
-  const key = createAnswerKey(known ?? createPromptKey({ session: event.session, promptId, text, at }));
-  return { storing: settle(storeText(turn, { text, role: 'assistant', key })) };
+  const { promptId } = event;
+  const promptKey = session.findKey(promptId);
+  // The prompt may have been sent while paused, before a restart.
+  if (promptKey === undefined || (session.skipsAnswer && promptId === undefined)) return {};
+  return { storing: settle(storeText(turn, { text, role: 'assistant', key: createAnswerKey(promptKey) })) };
 }
 
 /** Stores a text once. A prompt that is reported again stays unchanged; a later answer to it replaces the earlier one. */
@@ -217,12 +222,13 @@ function noteHeaders({ call: { project }, event, session }: Turn): void {
  * Returns the project of a session: as the headers named it at the start of the session; else as the session's newest
  * memory has it, since the service may have been restarted; else the folder.
  */
-async function getProject({ service, call, session }: Turn): Promise<Project | undefined> {
+async function getProject({ service, call, event, session }: Turn): Promise<Project | undefined> {
   if (session.project) return session.project.value;
   const { memories } = await service.memories.memories({ session_id: session.id, limit: 1, ...toUser(call.owner) });
   const { project, branch } = memories[0]?.metadata ?? {};
   const stored = typeof project === 'string' && { id: project, ...(typeof branch === 'string' && { branch }) };
-  const ofFolder = session.folder === undefined ? undefined : toFolderProject(session.folder);
+  const folder = session.folder ?? event.folder;
+  const ofFolder = folder === undefined ? undefined : toFolderProject(folder);
   session.project ??= { value: stored || ofFolder, isNamed: false };
   return session.project.value;
 }

@@ -19,11 +19,12 @@ export function getMinute(at: number): number {
 }
 
 /**
- * Returns the external id of a prompt: a digest of the session and the program's id of the prompt, or of the session, the
- * text and the minute. The name of the program is not part of it, since two programs may report the same prompt.
+ * Returns the external id of a prompt: a digest of the session, the text, and the program's id of the prompt or the
+ * minute. The name of the program is not part of it, since two programs may report the same prompt. The text is, since
+ * the prompts of one turn may have the same id.
  */
 export function createPromptKey({ session, promptId, text, at }: PromptReport): string {
-  return digest('prompt', session, ...(promptId === undefined ? [text, getMinute(at)] : [promptId]));
+  return digest('prompt', session, text, promptId ?? getMinute(at));
 }
 
 /** Returns the external id of the answer to a prompt. */

@@ -42,7 +42,7 @@ describe('toFolderProject', () => {
   it('names a folder of Windows in any case and with either slash', () => {
     const garden = toFolderProject('C:\\Users\\Ada\\Garden');
     expect(garden?.id).toMatch(/^garden-[0-9a-f]{8}$/);
-    for (const path of ['c:\\users\\ada\\garden\\', 'C:/Users/Ada/Garden/'])
+    for (const path of ['c:\\users\\ada\\garden\\', 'C:/Users/Ada/Garden/', '/c:/Users/Ada/Garden'])
       expect(toFolderProject(path)).toEqual(garden);
     expect(toFolderProject('\\\\server\\share\\Garden')?.id).toMatch(/^garden-/);
     expect(toFolderProject('C:\\')?.id).toMatch(/^c:-/);
@@ -52,6 +52,7 @@ describe('toFolderProject', () => {
 describe('toProjectTag', () => {
   it('returns the last part of a remote or the name of a folder, within the length of a tag', () => {
     expect(toProjectTag({ id: 'github.com/ada/garden-00000000' })).toBe('project:garden-00000000');
+    expect(toProjectTag({ id: 'garden' })).toBe('project:garden');
     expect(toProjectTag(toFolderProject('/home/ada/my garden') ?? { id: '' })).toBe('project:my garden');
     expect(toProjectTag(toFolderProject(`/${'😀'.repeat(200)}`) ?? { id: '' })).toBe(`project:${'😀'.repeat(60)}`);
   });
@@ -69,7 +70,11 @@ describe('isInFolder', () => {
     ['C:\\Users\\Ada\\Private2', 'C:\\Users\\Ada\\Private', false],
     ['D:\\Users', 'C:\\', false],
     ['C:\\Users', 'C:\\', true],
-    ['/home/ada/Private', '/home/ada/private', false],
+    ['/Users/Ada/Private/notes', '/Users/ada/private', true],
+    ['/c:/Users/Ada/Private', 'C:\\Users\\Ada\\Private', true],
+    ['\\\\?\\C:\\Users\\Ada\\Private\\x', 'C:\\Users\\Ada\\Private', true],
+    ['//Server/Share/Private', '\\\\server\\share', true],
+    ['/home/ada/caf\u00e9', '/home/ada/cafe\u0301', true],
     ['/home/ada/private/../public', '/home/ada/private', false],
     ['/home/ada/public/../private/x', '/home/ada/private', true],
   ])('returns for %s in %s the value %s', (path, folder, expected) => {

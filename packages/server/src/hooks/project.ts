@@ -13,6 +13,7 @@ export interface Project {
 const MAX_BRANCH_CHARS = 256;
 const PROJECT_TAG = 'project:';
 const DIGEST_CHARS = 8;
+const FOLDER_DIGEST = new RegExp(`-[0-9a-f]{${DIGEST_CHARS}}$`);
 
 /** Characters that no remote and no branch has. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are refused
@@ -60,20 +61,29 @@ export function toFolderProject(folder: string): Project | undefined {
 
 /** Returns the tag of a project, with its name. */
 export function toProjectTag({ id }: Project): string {
-  // The id of a folder has no `/`.
-  const name = id.includes('/') ? getLastPart(id) : id.slice(0, -DIGEST_CHARS - 1);
+  // The id of a folder has no `/`, and a digest at its end.
+  const name = id.includes('/') ? getLastPart(id) : id.replace(FOLDER_DIGEST, '');
   return cutText(`${PROJECT_TAG}${name}`, LIMITS.tagChars);
 }
 
-/** Returns true for a folder itself and for what lies below it. Paths are compared as texts. */
+/**
+ * Returns true for a folder itself and for what lies below it. Paths are compared as texts, without regard to case and to
+ * the kind of slash: the service does not know the file system, and must not take a private folder for another one.
+ */
 export function isInFolder(path: string, folder: string): boolean {
-  const [inner, outer] = [normalizeFolder(path), normalizeFolder(folder)];
+  const [inner, outer] = [toComparable(path), toComparable(folder)];
   return inner === outer || inner.startsWith(outer.endsWith('/') ? outer : `${outer}/`);
+}
+
+function toComparable(folder: string): string {
+  return normalizeFolder(folder).toLowerCase().replaceAll('\\', '/').replace(/^\/+/, '/');
 }
 
 /** Returns a path with `/` between its parts, none at its end, and no `..`. Paths of Windows are in lower case. */
 function normalizeFolder(folder: string): string {
-  const path = folder.replaceAll('\0', '').toWellFormed().normalize();
+  const text = folder.replaceAll('\0', '').toWellFormed().normalize();
+  // `/c:/Users` in the URIs of editors, and `\\?\C:\Users` for long paths.
+  const path = text.replace(/^(?:\/|\\\\\?\\)(?=[a-z]:)/i, '');
   if (path === '') return '';
   const isWindows = /^(?:[a-z]:|\\\\)/i.test(path);
   const plain = isWindows ? win32.normalize(path.toLowerCase()).replaceAll('\\', '/') : posix.normalize(path);

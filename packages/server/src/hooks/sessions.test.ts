@@ -38,6 +38,11 @@ describe('HookSession', () => {
 
   it.each<[string, Report, Report]>([
     ['two ids of one program', { program: 'a', promptId: '1' }, { program: 'a', promptId: '2' }],
+    [
+      'one id of one program for the texts of one turn',
+      { program: 'a', promptId: '1' },
+      { program: 'a', promptId: '1', text: 'Wait.' },
+    ],
     ['other texts', { program: 'a' }, { program: 'b', text: 'Fix the fence.' }],
     ['the same text minutes later', { program: 'a' }, { program: 'b', seconds: 180 }],
     ['the same text of one program in two minutes', { program: 'a' }, { program: 'a', seconds: 1 }],

@@ -9,6 +9,9 @@ const LIMITS = { owners: 1000, sessions: 64, prompts: 8 };
 /** Scheduled prompts of one session that are remembered, and the characters by which they are compared. */
 const SCHEDULED = { prompts: 16, chars: 1000 };
 
+/** Maximum UTF-16 units of a folder that is remembered. */
+const MAX_FOLDER_CHARS = 4096;
+
 /** Time within which two programs report the same prompt, at most. */
 const REPORT_WINDOW_MS = 60_000;
 
@@ -28,20 +31,29 @@ export class HookSession {
   readonly id: string;
   /** The project, once it is known, and whether a header named it. */
   project: { value: Project | undefined; isNamed: boolean } | undefined;
-  /** The folder in which the session began. */
-  folder: string | undefined;
   /** Whether a start of the session was reported. */
   isStarted = false;
   /** Whether the program no longer has what it was given. */
   needsReset = false;
   /** Whether the answer to the last prompt is not stored: nothing may be stored, or no person sent the prompt. */
   skipsAnswer = false;
+  #folder: string | undefined;
   readonly #prompts: ReportedPrompt[] = [];
   /** Digests of the prompts that the program will send itself. */
   #scheduled = new Set<string>();
 
   constructor(id: string) {
     this.id = id;
+  }
+
+  /** The folder in which the session began, if it is known. */
+  get folder(): string | undefined {
+    return this.#folder;
+  }
+
+  /** Remembers the first folder of the session. Ignores a text that is longer than the paths of operating systems. */
+  noteFolder(folder: string | undefined): void {
+    if (folder !== undefined && folder.length <= MAX_FOLDER_CHARS) this.#folder ??= folder;
   }
 
   /** Remembers the prompts that the program will send itself. They may be cut to `SCHEDULED.chars` characters. */
@@ -63,8 +75,9 @@ export class HookSession {
 
   /**
    * Remembers a prompt. Returns its external id, and whether the same program reported it before. Two reports are of one
-   * prompt if they have the same id; or the same text and come from two programs within a minute; or the same text and
-   * come from one program without ids in the same minute.
+   * prompt if they have the same id, and from one program also the same text, since Codex gives the prompts of one turn
+   * the same id; or the same text and come from two programs within a minute; or the same text and come from one program
+   * without ids in the same minute.
    *
    * @param isRepeated whether the program reports a prompt several times, with less than a minute in between
    */
@@ -79,8 +92,9 @@ export class HookSession {
       minute: getMinute(report.at),
     };
     const known = this.#prompts.findLast((prompt) => {
-      if (own.id !== undefined && hasId(prompt, own.id)) return true;
-      if (prompt.textDigest !== textDigest || now - prompt.reportedAt > REPORT_WINDOW_MS) return false;
+      const hasText = prompt.textDigest === textDigest;
+      if (own.id !== undefined && hasId(prompt, own.id)) return hasText || !prompt.reports.has(program);
+      if (!hasText || now - prompt.reportedAt > REPORT_WINDOW_MS) return false;
       const before = prompt.reports.get(program);
       if (!before) return true;
       return own.id === undefined && before.id === undefined && (isRepeated || own.minute === before.minute);

@@ -41,7 +41,7 @@ export function readClaudeFormat(body: Body, names: Names = NAMES): HookEvent | 
       const scheduled = getItems(body, 'session_crons').flatMap(
         (task) => getText((task ?? {}) as Body, 'prompt') ?? [],
       );
-      return { ...fields, kind: 'turn-end', promptId, at, answer, scheduled };
+      return { ...fields, kind: 'turn-end', promptId, answer, scheduled };
     }
     default:
       return undefined;

@@ -25,5 +25,5 @@ function read(body: Body): HookEvent | undefined {
   const source = getText(body, 'source');
   if (source !== undefined) return { ...fields, kind: 'start', reset: source === 'resume' || session === folder };
   if (getText(body, 'stopReason') === undefined) return undefined;
-  return { ...fields, kind: 'turn-end', at, answer: getText(body, 'lastAssistantMessage') ?? '' };
+  return { ...fields, kind: 'turn-end', answer: getText(body, 'lastAssistantMessage') ?? '' };
 }

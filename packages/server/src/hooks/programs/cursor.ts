@@ -1,4 +1,4 @@
-import { type Body, getItems, getText, type HookEvent, type Program } from './program.ts';
+import { type Body, getText, getWorkspace, type HookEvent, type Program } from './program.ts';
 
 /** Cursor: `sessionStart`, `beforeSubmitPrompt`, `afterAgentResponse` and `preCompact`. */
 export const cursor: Program = {
@@ -13,8 +13,7 @@ export const cursor: Program = {
 function read(body: Body): HookEvent | undefined {
   const session = getText(body, 'conversation_id', 'session_id');
   if (session === undefined) return undefined;
-  const [root] = getItems(body, 'workspace_roots');
-  const fields = { session, folder: typeof root === 'string' ? root : getText(body, 'cwd') };
+  const fields = { session, ...getWorkspace(body, 'workspace_roots') };
   const promptId = getText(body, 'generation_id');
   switch (getText(body, 'hook_event_name')) {
     case 'sessionStart':

@@ -4,6 +4,8 @@ interface EventFields {
   session: string;
   /** The folder in which the program works. */
   folder?: string | undefined;
+  /** Further folders of the same workspace. */
+  otherFolders?: readonly string[];
   /** Whether a sub-agent, not the person, is at work. */
   isByAgent?: boolean;
 }
@@ -38,8 +40,6 @@ export interface TurnEndEvent extends EventFields {
   scheduled?: readonly string[];
   /** The id of the answered prompt. */
   promptId?: string | undefined;
-  /** When the program sent the event, in ms since 1970. */
-  at?: number | undefined;
 }
 
 /** The program shortens its context, so it no longer has what it was given before. */
@@ -78,6 +78,14 @@ export function getText(body: Body, ...names: string[]): string | undefined {
 export function getItems(body: Body, name: string): readonly unknown[] {
   const value = body[name];
   return Array.isArray(value) ? value : [];
+}
+
+/** Returns the folders of a workspace in a field; the folder in `cwd` for a workspace without folders. */
+export function getWorkspace(body: Body, name: string): Pick<EventFields, 'folder' | 'otherFolders'> {
+  const [folder = getText(body, 'cwd'), ...otherFolders] = getItems(body, name).filter(
+    (path) => typeof path === 'string' && path !== '',
+  ) as string[];
+  return { folder, otherFolders };
 }
 
 /** Returns the time in a field, as ISO 8601 or in ms since 1970. */
