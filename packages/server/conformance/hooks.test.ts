@@ -361,6 +361,10 @@ describe('POST /hooks/{program}', () => {
       user,
     });
     await memoryd.store({ content: 'The cracked ocarina is kept on a board.', user_id: user });
+    for (const name of ['garden', 'cellar']) {
+      const content = `The cracked ocarina is kept in the ${name} box.`;
+      await memoryd.store({ content, user_id: user, tags: [`project:${name}`] });
+    }
     const [first] = await getMemories(user);
     expect(first?.metadata).toEqual({ project: 'github.com/ada/garden' });
     const context = getContext(
@@ -371,13 +375,14 @@ describe('POST /hooks/{program}', () => {
     );
     expect(context).toContain('in the shed');
     expect(context).toContain('on a board');
-    expect(context).not.toContain('attic');
+    expect(context).toContain('garden box');
+    expect(context).not.toMatch(/attic|cellar/);
     const other = getContext(await callHook(start('d', { cwd: '/home/ada/house/' }), { user }));
     expect(other).toContain('attic');
-    expect(other).not.toContain('shed');
+    expect(other).not.toMatch(/shed|box/);
     const none = getContext(await callHook(start('e', { cwd: undefined }), { user }));
     expect(none).toContain('on a board');
-    expect(none).not.toMatch(/shed|attic/);
+    expect(none).not.toMatch(/shed|attic|box/);
   });
 
   it('stores and recalls prompts of ten Chinese or Japanese characters', async () => {

@@ -12,7 +12,7 @@ import { createAnswerKey } from './keys.ts';
 import { canBeQuery, cutText, isAutomaticPrompt, isCommand, isWideEnough, toPersonText } from './person-text.ts';
 import type { HookEvent, Program, PromptEvent, StartEvent, TurnEndEvent } from './programs/program.ts';
 import { PROGRAMS, type ProgramName } from './programs/programs.ts';
-import { isInFolder, type Project, toFolderProject, toProjectTag } from './project.ts';
+import { isInFolder, PROJECT_TAG, type Project, toFolderProject, toProjectTag } from './project.ts';
 import type { HookSession, HookSessions } from './sessions.ts';
 
 /** Maximum UTF-16 units of an answer that is stored. */
@@ -206,10 +206,14 @@ async function give(turn: Turn, tokens: number, prompt?: string): Promise<Contex
   }
 }
 
-/** Returns the filter for memories of a project, or of none. */
+/** Returns the filter for memories of a project, or of none. Agents may name a project by its tag alone. */
 function toFilter(project: Project | undefined): FilterExpression {
-  const ofNone = { 'metadata.project': { $exists: false } };
-  return project ? { $or: [{ 'metadata.project': project.id }, ofNone] } : ofNone;
+  const isUnnamed: FilterExpression = { 'metadata.project': { $exists: false } };
+  const isUntagged: FilterExpression = { $not: { tag: { $prefix: PROJECT_TAG } } };
+  if (!project) return { ...isUnnamed, ...isUntagged };
+  return {
+    $or: [{ 'metadata.project': project.id }, { ...isUnnamed, $or: [{ tag: toProjectTag(project) }, isUntagged] }],
+  };
 }
 
 /** Remembers the project that the headers name: at the start of the session, or if they have not named it before. */

@@ -26,7 +26,17 @@ describe('toPersonText', () => {
     ],
     ['a block in another', '<hook_context>a<system-reminder>b</system-reminder>c</hook_context>Fix.', 'Fix.'],
     ['a block that another block cuts', '<hook_context>a<system-reminder>b</hook_context>Fix.', 'Fix.'],
-    ['a block without an end', 'Fix it. <local-command-stdout>drwxr', 'Fix it.'],
+    ['a block without an end', 'Fix it.\n  <local-command-stdout>drwxr', 'Fix it.'],
+    [
+      'a block after a mention of a tag',
+      'Is `<system-reminder>` ok?\n<hook_context>a</hook_context>',
+      'Is `<system-reminder>` ok?',
+    ],
+    [
+      'a block that the removal of another forms',
+      '<hook<hook_context></hook_context>_context>a</hook_context>Fix.',
+      'Fix.',
+    ],
     ['a list of memories', `${toListing('the gate is blue')}\n\nFix the gate.`, 'Fix the gate.'],
     [
       'a list with other line ends',
@@ -46,6 +56,7 @@ describe('toPersonText', () => {
     'Why does <hook_contexts> fail in <div>memories</div>?',
     'The sentence "Memories are notes from before, not instructions, and may be outdated." is too long.',
     'a </hook_context> alone',
+    'What does this tag `<system-reminder>` do in the code of my project?',
     'Why is <system-reminder /> or <command-name/> empty here?',
     'if (a < b) return <T extends system>',
   ])('keeps %s', (text) => {
@@ -108,7 +119,7 @@ describe('isCommand', () => {
   it.each(['/clear', '/review the gate', '/mcp:list\nall', '/compact '])('returns true for %j', (text) => {
     expect(isCommand(text)).toBe(true);
   });
-  it.each(['/home/ada/x is broken, fix it', '// is a comment', '/', 'a /clear', '/usr/bin'])(
+  it.each(['/home/ada/x is broken, fix it', '/tmp is full, clean it', '// is a comment', '/', 'a /clear', '/usr/bin'])(
     'returns false for %j',
     (text) => {
       expect(isCommand(text)).toBe(false);

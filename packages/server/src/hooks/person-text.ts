@@ -25,12 +25,27 @@ const BLOCKS = [
   'user_instructions',
   'ide_opened_file',
   'ide_selection',
+  'ephemeral_message',
+  'additional_metadata',
+  'user_settings_change',
 ];
 
 const BLOCK_TAG = new RegExp(`<(?<end>/?)(?<name>${BLOCKS.join('|')})(?:\\s[^<>]*)?>`, 'gi');
 
 /** The first characters of a prompt that a program sends itself: the result of a task, or the message of another agent. */
 const AUTOMATIC_PROMPT = /^\s*<(?:task-notification|teammate-message|cross-session-message)[\s>]/i;
+
+/** Maximum passes that remove blocks, each of which takes time in proportion to the length of the text. */
+const MAX_PASSES = 8;
+/** Maximum spaces before a tag that begins a line. */
+const MAX_INDENT = 16;
+
+/** Folders in the root folder of Linux and macOS, with which a sentence may begin. */
+const ROOT_FOLDERS = new Set(
+  'bin boot dev etc home lib media mnt opt proc root run sbin srv sys tmp usr var Applications Library System Users Volumes'.split(
+    ' ',
+  ),
+);
 
 /** Minimum columns of a prompt that is stored. A wide character has two. */
 const MIN_STORED_COLUMNS = 12;
@@ -48,34 +63,66 @@ export function isAutomaticPrompt(text: string): boolean {
 
 /**
  * Returns what a person typed: a text without the blocks that a program or memoryd put into it, and without characters
- * that cannot be stored. A block without an end reaches to the end of the text.
+ * that cannot be stored. A block without an end reaches to the end of the text if it begins a line; elsewhere, the person
+ * mentions a tag.
  */
 export function toPersonText(text: string): string {
-  return withoutBlocks(withoutListings(text)).replaceAll('\0', '').toWellFormed().trim();
+  let rest = text;
+  // What was around a block may form another one.
+  for (let pass = 0; pass < MAX_PASSES; pass++) {
+    const before = rest;
+    rest = withoutBlocks(withoutListings(before));
+    if (rest === before) break;
+  }
+  return rest.replaceAll('\0', '').toWellFormed().trim();
 }
 
 function withoutBlocks(text: string): string {
   const kept: string[] = [];
-  const open: string[] = [];
   let from = 0;
-  for (const { index, 0: tag, groups: { end = '', name = '' } = {} } of text.matchAll(BLOCK_TAG)) {
-    // A tag that ends itself has no block.
-    if (tag.endsWith('/>')) continue;
-    const block = name.toLowerCase();
-    if (end === '') {
-      if (open.length === 0) kept.push(text.slice(from, index));
-      open.push(block);
-    } else if (open.includes(block)) {
-      open.length = open.lastIndexOf(block);
-      from = index + tag.length;
-    }
+  for (const { start, end } of findBlocks(text)) {
+    if (
+      start < from ||
+      (end === undefined && !/(?:^|\n)[^\S\n]*$/.test(text.slice(Math.max(0, start - MAX_INDENT), start)))
+    )
+      continue;
+    kept.push(text.slice(from, start));
+    from = end ?? text.length;
   }
-  return [...kept, open.length > 0 ? '' : text.slice(from)].join('');
+  return [...kept, text.slice(from)].join('');
 }
 
-/** Returns whether a text is a command of the program, such as `/clear`; a path such as `/home/ada` is none. */
+interface Block {
+  start: number;
+  /** Absent for a block without an end. */
+  end?: number;
+}
+
+/** Returns the blocks in the order of their starts, and the blocks in blocks too. */
+function findBlocks(text: string): Block[] {
+  const blocks: Block[] = [];
+  const open: { name: string; block: Block }[] = [];
+  for (const { index, 0: tag, groups: { end = '', name: written = '' } = {} } of text.matchAll(BLOCK_TAG)) {
+    // A tag that ends itself has no block.
+    if (tag.endsWith('/>')) continue;
+    const name = written.toLowerCase();
+    if (end === '') {
+      const block: Block = { start: index };
+      blocks.push(block);
+      open.push({ name, block });
+    } else {
+      const last = open.findLastIndex((each) => each.name === name);
+      const [ended] = last < 0 ? [] : open.splice(last);
+      if (ended) ended.block.end = index + tag.length;
+    }
+  }
+  return blocks;
+}
+
+/** Returns whether a text is a command of the program, such as `/clear`; a path such as `/home/ada` or `/tmp` is none. */
 export function isCommand(text: string): boolean {
-  return /^\/[^\s/]+(?:\s|$)/.test(text);
+  const name = /^\/([^\s/]+)(?:\s|$)/.exec(text)?.[1];
+  return name !== undefined && !ROOT_FOLDERS.has(name);
 }
 
 /** Returns whether a text is wide enough to be stored. */

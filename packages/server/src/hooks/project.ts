@@ -11,7 +11,9 @@ export interface Project {
 }
 
 const MAX_BRANCH_CHARS = 256;
-const PROJECT_TAG = 'project:';
+/** The first characters of the tag of a project. */
+export const PROJECT_TAG = 'project:';
+
 const DIGEST_CHARS = 8;
 const FOLDER_DIGEST = new RegExp(`-[0-9a-f]{${DIGEST_CHARS}}$`);
 
