@@ -399,7 +399,9 @@ describe('POST /hooks/{program}', () => {
     const user = createUser();
     const token = `ghp_${'a1B2'.repeat(9)}`;
     const text = `Deploy the narwhal figurine with ${token} please.`;
-    expect((await callHook(prompt('a', text), { user })).body).toEqual({});
+    const body = prompt('a', text);
+    // A prompt that is reported again is counted once.
+    for (let reports = 0; reports < 2; reports++) expect((await callHook(body, { user })).body).toEqual({});
     expect(await getContents(user)).toEqual(['Deploy the narwhal figurine with [redacted:github-token] please.']);
     const { programs } = await memoryd.get<HooksResponse>(`/hooks?user_id=${encodeURIComponent(user)}`);
     expect(programs).toMatchObject([{ program: 'claude-code', stored_today: 1, redacted_today: 1, last_error: null }]);

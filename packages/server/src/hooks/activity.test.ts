@@ -59,11 +59,4 @@ describe('hook activity', () => {
     expect(activity.get(ADA, NOON)).toMatchObject([{ calls_today: 2 }]);
     expect(activity.get(BEN, NOON)).toEqual([]);
   });
-
-  it('hook activity keeps the 16 programs of an owner that called last', () => {
-    const activity = new HookActivity();
-    for (let i = 0; i < 100; i++) activity.record(ADA, `program-${i}`, { at: NOON, durationMs: 1 });
-    const kept = activity.get(ADA, NOON).map(({ program }) => program);
-    expect(kept).toEqual(Array.from({ length: 16 }, (_, i) => `program-${84 + i}`));
-  });
 });

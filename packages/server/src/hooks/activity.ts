@@ -1,21 +1,17 @@
 import type { HookProgramActivity } from '@memoryd/contract';
+import { type HookOwner, OwnerMap } from './owner-map.ts';
+import type { ProgramName } from './programs/programs.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** Number of the last calls of a program whose durations give the percentiles. */
 const MAX_DURATIONS = 200;
 
-/** Maximum owners of all namespaces together, and programs of one owner. */
-const LIMITS = { owners: 2000, programs: 16 };
+/** Maximum owners of all namespaces together. */
+const MAX_OWNERS = 2000;
 
 /** Maximum UTF-16 units of an error message. */
 const MAX_MESSAGE_CHARS = 300;
-
-/** The owner of hook calls. `userId` is empty for calls that name no user. */
-export interface HookOwner {
-  namespace: string;
-  userId: string;
-}
 
 /** One call of a hook. */
 export interface HookCall {
@@ -51,31 +47,24 @@ interface ProgramCalls {
 }
 
 /** Calls by program name. */
-type OwnerCalls = Map<string, ProgramCalls>;
+type OwnerCalls = Map<ProgramName, ProgramCalls>;
 
 /**
  * Counts the activity of the hooks of agent programs for each owner. Kept in this process only: a write to the database would
- * cost each hook a commit. At the limit, the owner without calls for the longest time is dropped, in the namespace with
- * the most owners, so that no namespace displaces the owners of another.
+ * cost each hook a commit.
  */
 export class HookActivity {
-  /** By namespace and user, the user without calls for the longest time first. */
-  readonly #namespaces = new Map<string, Map<string, OwnerCalls>>();
-  readonly #maxOwners: number;
-  #owners = 0;
+  readonly #owners: OwnerMap<OwnerCalls>;
 
-  constructor(maxOwners: number = LIMITS.owners) {
-    this.#maxOwners = maxOwners;
+  constructor(maxOwners: number = MAX_OWNERS) {
+    this.#owners = new OwnerMap(maxOwners);
   }
 
   /** Counts one call of a program's hook. */
-  record(owner: HookOwner, program: string, call: HookCall): void {
-    const programs = this.#takeOwner(owner);
+  record(owner: HookOwner, program: ProgramName, call: HookCall): void {
+    const programs = this.#owners.take(owner, () => new Map());
     const calls = programs.get(program) ?? createProgramCalls(call.at);
-    programs.delete(program);
     programs.set(program, calls);
-    const [oldest = ''] = programs.keys();
-    if (programs.size > LIMITS.programs) programs.delete(oldest);
     addCall(calls, call);
   }
 
@@ -84,33 +73,10 @@ export class HookActivity {
    *
    * @param now ms since 1970; counts are those of this day in UTC
    */
-  get({ namespace, userId }: HookOwner, now: number): HookProgramActivity[] {
-    const programs = this.#namespaces.get(namespace)?.get(userId) ?? new Map<string, ProgramCalls>();
-    return [...programs]
+  get(owner: HookOwner, now: number): HookProgramActivity[] {
+    return [...(this.#owners.get(owner) ?? [])]
       .sort(([one], [other]) => (one < other ? -1 : 1))
       .map(([program, calls]) => toActivity(program, calls, now));
-  }
-
-  /** Returns the calls of an owner, who becomes the last one of the namespace. */
-  #takeOwner({ namespace, userId }: HookOwner): OwnerCalls {
-    const users = this.#namespaces.get(namespace) ?? new Map<string, OwnerCalls>();
-    this.#namespaces.set(namespace, users);
-    const known = users.get(userId);
-    const programs: OwnerCalls = known ?? new Map();
-    users.delete(userId);
-    users.set(userId, programs);
-    if (!known && ++this.#owners > this.#maxOwners) this.#dropOldestOwner();
-    return programs;
-  }
-
-  #dropOldestOwner(): void {
-    const [namespace, users] = [...this.#namespaces].reduce((most, each) =>
-      each[1].size > most[1].size ? each : most,
-    );
-    const [oldest = ''] = users.keys();
-    users.delete(oldest);
-    if (users.size === 0) this.#namespaces.delete(namespace);
-    this.#owners -= 1;
   }
 }
 

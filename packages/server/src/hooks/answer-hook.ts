@@ -7,8 +7,8 @@ import type {
   StoreResponse,
 } from '@memoryd/contract';
 import type { Engine } from '@memoryd/engine';
-import type { HookOwner } from './activity.ts';
 import { createAnswerKey } from './keys.ts';
+import type { HookOwner } from './owner-map.ts';
 import { canBeQuery, cutText, isAutomaticPrompt, isCommand, isWideEnough, toPersonText } from './person-text.ts';
 import type { HookEvent, Program, PromptEvent, StartEvent, TurnEndEvent } from './programs/program.ts';
 import { PROGRAMS, type ProgramName } from './programs/programs.ts';

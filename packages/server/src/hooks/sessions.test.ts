@@ -93,6 +93,15 @@ describe('HookSessions', () => {
     expect(id).toMatch(/^codex:[\w-]{43}$/);
   });
 
+  it('forgets the owners of the namespace with the most owners first', () => {
+    const sessions = new HookSessions(3);
+    const own = sessions.open({ namespace: 'small', userId: 'ada' }, 'codex', 's');
+    const first = sessions.open({ ...ADA, userId: '0' }, 'codex', 's');
+    for (let n = 1; n < 9; n += 1) sessions.open({ ...ADA, userId: `${n}` }, 'codex', 's');
+    expect(sessions.open({ namespace: 'small', userId: 'ada' }, 'codex', 's')).toBe(own);
+    expect(sessions.open({ ...ADA, userId: '0' }, 'codex', 's')).not.toBe(first);
+  });
+
   it('forgets the oldest sessions of an owner, and none of another owner', () => {
     const sessions = new HookSessions();
     const own = sessions.open(ADA, 'codex', 'own');

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import type { HookOwner } from './activity.ts';
 import { createPromptKey, createSessionId, digest, getMinute, type PromptReport } from './keys.ts';
+import { type HookOwner, OwnerMap } from './owner-map.ts';
 import type { Project } from './project.ts';
 
 /** Maximum owners, sessions of one owner and prompts of one session that are remembered; the least recent are forgotten. */
@@ -122,13 +122,15 @@ function digestStart(text: string): string {
  * external ids of prompts do not depend on this record, except for a prompt that two programs report in different ways.
  */
 export class HookSessions {
-  readonly #owners = new LRUCache<string, LRUCache<string, HookSession>>({ max: LIMITS.owners });
+  readonly #owners: OwnerMap<LRUCache<string, HookSession>>;
+
+  constructor(maxOwners: number = LIMITS.owners) {
+    this.#owners = new OwnerMap(maxOwners);
+  }
 
   /** Returns a session. Two programs that report a session with the same id have one session, named by the first. */
-  open({ namespace, userId }: HookOwner, program: string, session: string): HookSession {
-    const owner = JSON.stringify([namespace, userId]);
-    const sessions = this.#owners.get(owner) ?? new LRUCache<string, HookSession>({ max: LIMITS.sessions });
-    this.#owners.set(owner, sessions);
+  open(owner: HookOwner, program: string, session: string): HookSession {
+    const sessions = this.#owners.take(owner, () => new LRUCache({ max: LIMITS.sessions }));
     const key = digest(session);
     const known = sessions.get(key) ?? new HookSession(createSessionId(program, session));
     sessions.set(key, known);

@@ -1,6 +1,6 @@
 import { HookSettingsChange, HooksRequest, HooksResponse, MemoryError } from '@memoryd/contract';
 import type { FastifyRequest } from 'fastify';
-import type { HookOwner } from '../../hooks/activity.ts';
+import type { HookOwner } from '../../hooks/owner-map.ts';
 import { auditRequest } from '../audited-request.ts';
 import { createResponseSchemas } from '../response-schemas.ts';
 import type { Route } from './route.ts';

@@ -229,7 +229,7 @@ async function report(
   const store = stored && 'value' in stored ? stored.value : undefined;
   hookActivity.record(owner, program, {
     ...{ at, durationMs, stored: store?.created ?? false },
-    redacted: store?.redacted?.reduce((sum, { count }) => sum + count, 0) ?? 0,
+    redacted: (store?.created && store.redacted?.reduce((sum, { count }) => sum + count, 0)) || 0,
     given: given && 'value' in given ? given.value.memories.length : 0,
     ...(message !== undefined && { error: message }),
   });
