@@ -68,7 +68,7 @@ export function isAutomaticPrompt(text: string): boolean {
  */
 export function toPersonText(text: string): string {
   let rest = text;
-  // What was around a block may form another one.
+  // The texts around a removed block may form another one.
   for (let pass = 0; pass < MAX_PASSES; pass++) {
     const before = rest;
     rest = withoutBlocks(withoutListings(before));
