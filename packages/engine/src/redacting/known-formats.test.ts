@@ -113,6 +113,7 @@ describe('known formats redactor redacts', () => {
     ['API key = "{}"', 'credential', hex(32)],
     ['https://example.org/v1?api_key={}&page=2', 'credential', random(32)],
     ['aws_secret_access_key = {}', 'credential', `${random(19)}/${random(10)}+${random(9)}`],
+    ['export AWS_SECRET_ACCESS_KEY="{}"', 'credential', 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY'],
     ['client_secret={}', 'credential', random(40)],
     ['X-Auth-Token: {}', 'credential', hex(32)],
     ['AccountKey={};EndpointSuffix=core', 'credential', `${random(86)}==`],

@@ -303,6 +303,9 @@ const MIXED_6 = createMixedPattern(6);
 const MIXED_8 = createMixedPattern(8);
 const MIXED_12 = createMixedPattern(12);
 
+/** Matches a key in Base64, whose slashes and plus signs may leave only short runs of letters and digits. */
+const BASE64_KEY = /^(?=.*[0-9])(?=.*[a-z])(?=.*[A-Z])[A-Za-z0-9][A-Za-z0-9+/]{31,}={0,2}$/;
+
 /** Returns true if a value with the prefix of a token is a token. Rejects hyphenated words. */
 function looksLikeToken(value: string): boolean {
   return MIXED_8.test(value);
@@ -316,5 +319,5 @@ function looksLikePassword(value: string): boolean {
 
 /** Returns true if a value after a name such as "key" or "token" is a secret. Rejects placeholders and words. */
 function looksLikeKey(value: string): boolean {
-  return !isPlaceholder(value) && MIXED_12.test(value);
+  return !isPlaceholder(value) && (MIXED_12.test(value) || BASE64_KEY.test(value));
 }

@@ -131,6 +131,7 @@ describe('isAutomaticPrompt', () => {
   it('returns true for the result of a task and the message of another agent only', () => {
     expect(isAutomaticPrompt('<task-notification>\n<task-id>7</task-id>')).toBe(true);
     expect(isAutomaticPrompt(' <cross-session-message from="b">done</cross-session-message>')).toBe(true);
+    expect(isAutomaticPrompt('<scheduled-task name="water">Water it.</scheduled-task>')).toBe(true);
     expect(isAutomaticPrompt('What is <task-notification>?')).toBe(false);
     expect(isAutomaticPrompt('<system-reminder>a</system-reminder>Fix it.')).toBe(false);
   });

@@ -28,12 +28,17 @@ const BLOCKS = [
   'ephemeral_message',
   'additional_metadata',
   'user_settings_change',
+  'turn_aborted',
+  'subagent_notification',
+  'session_context',
+  'scheduled-task',
 ];
 
 const BLOCK_TAG = new RegExp(`<(?<end>/?)(?<name>${BLOCKS.join('|')})(?:\\s[^<>]*)?>`, 'gi');
 
 /** The first characters of a prompt that a program sends itself: the result of a task, or the message of another agent. */
-const AUTOMATIC_PROMPT = /^\s*<(?:task-notification|teammate-message|cross-session-message)[\s>]/i;
+const AUTOMATIC_PROMPT =
+  /^\s*<(?:task-notification|teammate-message|cross-session-message|subagent_notification|scheduled-task)[\s>]/i;
 
 /** Maximum passes that remove blocks, each of which takes time in proportion to the length of the text. */
 const MAX_PASSES = 8;

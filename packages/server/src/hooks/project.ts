@@ -83,13 +83,24 @@ function toComparable(folder: string): string {
 
 /** Returns a path with `/` between its parts, none at its end, and no `..`. Paths of Windows are in lower case. */
 function normalizeFolder(folder: string): string {
-  const text = folder.replaceAll('\0', '').toWellFormed().normalize();
+  const text = fromUri(folder.trim()).replaceAll('\0', '').toWellFormed().normalize();
   // `/c:/Users` in the URIs of editors, and `\\?\C:\Users` for long paths.
   const path = text.replace(/^(?:\/|\\\\\?\\)(?=[a-z]:)/i, '');
   if (path === '') return '';
   const isWindows = /^(?:[a-z]:|\\\\)/i.test(path);
   const plain = isWindows ? win32.normalize(path.toLowerCase()).replaceAll('\\', '/') : posix.normalize(path);
   return plain.replace(/\/+$/, '') || '/';
+}
+
+/** Returns the path of a URI of an editor, such as `file:///home/ada`, and any other text unchanged. */
+function fromUri(text: string): string {
+  const path = /^[a-z][a-z0-9+.-]+:\/\/[^/]*(\/.*)$/i.exec(text)?.[1];
+  if (path === undefined) return text;
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
 }
 
 function getLastPart(path: string): string {
