@@ -25,6 +25,7 @@ export * from './lines.ts';
 export * from './memories.ts';
 export * from './memory.ts';
 export * from './nulls.ts';
+export * from './project-tag.ts';
 export * from './recall.ts';
 export * from './redacted.ts';
 export * from './scope.ts';

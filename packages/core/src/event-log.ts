@@ -6,6 +6,7 @@ import {
   LIMITS,
   MemoryError,
   MemoryEvent,
+  PROJECT_TAG,
   type RedactedSecrets,
 } from '@memoryd/contract';
 import type { FilterFields, Owner, OwnerFilter } from '@memoryd/search';
@@ -304,8 +305,6 @@ function getOrigin(memories: readonly PublishedMemory[]): Partial<MemoriesBody> 
     ...(redacted.length > 0 && { redacted }),
   };
 }
-
-const PROJECT_TAG = 'project:';
 
 function getProject({ metadata, tags }: PublishedMemory): string | undefined {
   const { project = tags.find((tag) => tag.startsWith(PROJECT_TAG))?.slice(PROJECT_TAG.length) } = metadata;

@@ -1,4 +1,4 @@
-import { DEFAULTS, type TimeZone } from '@memoryd/contract';
+import { DEFAULTS, PROJECT_TAG, type TimeZone } from '@memoryd/contract';
 import {
   formatDay,
   formatEntry,
@@ -11,9 +11,6 @@ import {
 import { type RecalledMemory, ROLE_TAG } from '@memoryd/search';
 import { toOutdated } from '../request-filter.ts';
 import { toTimestamp } from '../time.ts';
-
-/** Prefix of the tag that names the project of a memory. */
-const PROJECT_TAG = 'project:';
 
 /** Maximum characters of the name of a session or a project. Ids of many digits tell a model nothing and cost tokens. */
 const MAX_NAME_CHARS = 24;

@@ -1,10 +1,11 @@
-import type {
-  ContextRequest,
-  ContextResponse,
-  FilterExpression,
-  HookSettings,
-  StoreRequest,
-  StoreResponse,
+import {
+  type ContextRequest,
+  type ContextResponse,
+  type FilterExpression,
+  type HookSettings,
+  PROJECT_TAG,
+  type StoreRequest,
+  type StoreResponse,
 } from '@memoryd/contract';
 import type { Engine } from '@memoryd/engine';
 import { createAnswerKey } from './keys.ts';
@@ -12,7 +13,7 @@ import type { HookOwner } from './owner-map.ts';
 import { canBeQuery, cutText, isAutomaticPrompt, isCommand, isWideEnough, toPersonText } from './person-text.ts';
 import type { HookEvent, Program, PromptEvent, StartEvent, TurnEndEvent } from './programs/program.ts';
 import { PROGRAMS, type ProgramName } from './programs/programs.ts';
-import { isInFolder, PROJECT_TAG, type Project, toFolderProject, toProjectTag } from './project.ts';
+import { isInFolder, type Project, toFolderProject, toProjectTag } from './project.ts';
 import type { HookSession, HookSessions } from './sessions.ts';
 
 /** Maximum UTF-16 units of an answer that is stored. */

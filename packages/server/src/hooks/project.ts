@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { posix, win32 } from 'node:path';
-import { LIMITS } from '@memoryd/contract';
+import { LIMITS, PROJECT_TAG } from '@memoryd/contract';
 import { cutText } from './person-text.ts';
 
 /** The project of a session. */
@@ -11,9 +11,6 @@ export interface Project {
 }
 
 const MAX_BRANCH_CHARS = 256;
-/** The first characters of the tag of a project. */
-export const PROJECT_TAG = 'project:';
-
 const DIGEST_CHARS = 8;
 const FOLDER_DIGEST = new RegExp(`-[0-9a-f]{${DIGEST_CHARS}}$`);
 
