@@ -24,16 +24,18 @@ export function getProjectHeaders(folder) {
   // In a worktree or submodule, `.git` is a file, and the configuration may be in another folder.
   const git = resolve(top, /^gitdir: (.*)/.exec(read(top, '.git'))?.[1] ?? '.git');
   const config = read(git, (read(git, 'commondir') ?? '.').trim(), 'config');
-  const url = /^\[remote "origin"\][^[]*?^\s*url\s*=\s*(\S+)/m.exec(config)?.[1] ?? '';
+  const url = /^\[remote "origin"\](?:[^\n]*\n(?!\s*\[))+?\s*url\s*=\s*"?([^\s"]+)/m.exec(config)?.[1] ?? '';
   const remote = url
     .replace(/^[\w+.-]+:\/\//, '')
     .replace(/^[^/]*@/, '')
     .replace(/^(\w[^/:]+):(\d+\/)?/, '$1/')
     .replace(/[?#].*/, '')
-    .replace(/(\.git)?\/*$/, '');
+    .replace(/(\.git)?\/*$/, '')
+    .replace(/\/+/g, '/');
   const branch = /^ref: refs\/heads\/(.*)/.exec(read(git, 'HEAD'))?.[1];
   return {
-    ...(/^\w[\w.-]+\/./.test(remote) && { 'X-Memoryd-Project': encodeURIComponent(remote) }),
+    // A colon or an at sign that is left may follow a password.
+    ...(/^\w[\w.-]+\/[^:@]+$/.test(remote) && { 'X-Memoryd-Project': encodeURIComponent(remote) }),
     ...(branch && { 'X-Memoryd-Branch': encodeURIComponent(branch) }),
   };
 }

@@ -145,8 +145,10 @@ describe("the hook's file", () => {
     ['git@github.com:ada/garden.git', 'github.com/ada/garden'],
     ['ssh://git@example.com:2222/ada/garden.git/', 'example.com/ada/garden'],
     ['https://example.com:8443/gärten/a b?token=x', 'example.com/gärten/a'],
+    ['"https://example.com/ada/garden?token=x;y#z"', 'example.com/ada/garden'],
+    ['git@example.com:/ada//garden.git', 'example.com/ada/garden'],
   ])('sends the remote %s as %s', async (remote, project) => {
-    const config = `[core]\n\tbare = false\n[remote "fork"]\n\turl = https://x.org/y\n[remote "origin"]\n\tfetch = +refs/*\n\turl = ${remote}\n[branch "main"]\n`;
+    const config = `[core]\n\tbare = false\n[remote "fork"]\n\turl = https://x.org/y\n[remote "origin"]\n\tfetch = +refs/[a]*\r\n\turl = ${remote}\n[branch "main"]\n`;
     const top = makeRepository('garden', config, 'ref: refs/heads/fix/über 1\n');
     mkdirSync(join(top, 'src', 'deep'), { recursive: true });
     await run({ cwd: join(top, 'src', 'deep') });
@@ -157,6 +159,14 @@ describe("the hook's file", () => {
 
   it.each(['/srv/git/garden.git', 'C:\\git\\garden', '../garden', 'file:///srv/garden'])(
     'sends no project for the local remote %s',
+    async (remote) => {
+      await run({ cwd: makeRepository('garden', `[remote "origin"]\n\turl = ${remote}\n`) });
+      expect(requests[0]?.headers).not.toHaveProperty('x-memoryd-project');
+    },
+  );
+
+  it.each(['https://ada:pass/word@example.com/ada/garden', 'helper::x://ada@example.com/garden'])(
+    'sends no project for the remote %s, of which a part may be a password',
     async (remote) => {
       await run({ cwd: makeRepository('garden', `[remote "origin"]\n\turl = ${remote}\n`) });
       expect(requests[0]?.headers).not.toHaveProperty('x-memoryd-project');

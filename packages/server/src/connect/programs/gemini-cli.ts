@@ -8,6 +8,7 @@ import {
   getKeyAdvice,
   HOOK_TIMEOUT_SECONDS,
   KEY_VARIABLE,
+  MCP_TIMEOUT_MS,
   toGroupEntries,
 } from './hook-entries.ts';
 
@@ -21,7 +22,11 @@ export const geminiCli: AgentProgram = {
   getEdits(connection, machine) {
     const folder =
       connection.project === undefined ? getGeminiFolder(machine) : joinPath(machine, connection.project, '.gemini');
-    const server = { httpUrl: getMcpUrl(connection), ...getHeaders(connection, `$${KEY_VARIABLE}`) };
+    const server = {
+      httpUrl: getMcpUrl(connection),
+      ...getHeaders(connection, `$${KEY_VARIABLE}`),
+      timeout: MCP_TIMEOUT_MS,
+    };
     // The program runs hooks by PowerShell on Windows. Its timeouts are in milliseconds.
     const handler = {
       type: 'command',

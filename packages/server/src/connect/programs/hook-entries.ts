@@ -6,6 +6,12 @@ export const KEY_VARIABLE = 'MEMORYD_API_KEY';
 /** Maximum time of a hook in seconds, for the program. The hook's file has a shorter deadline of its own. */
 export const HOOK_TIMEOUT_SECONDS = 5;
 
+/**
+ * Maximum time of a request to the MCP server in ms, for programs that wait for the server before they answer. Without
+ * it, a service that accepts connections and never responds holds Gemini CLI for ten minutes (measured).
+ */
+export const MCP_TIMEOUT_MS = 5000;
+
 /** The names of a program's events by what memoryd does at them. A program may lack some. */
 export interface EventNames {
   /** Gives the newest memories, and sends the project. */

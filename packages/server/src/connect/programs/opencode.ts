@@ -2,7 +2,7 @@ import { getPluginText } from '../assets.ts';
 import { anyExists, getFolder, getOwnFiles, isOnPath, joinPath } from '../machine.ts';
 import type { AgentProgram, FileEdit, Machine } from '../types.ts';
 import { getHookUrl, getMcpUrl } from '../urls.ts';
-import { getHeaders } from './hook-entries.ts';
+import { getHeaders, MCP_TIMEOUT_MS } from './hook-entries.ts';
 import { getIgnoreEdits } from './ignored-files.ts';
 
 export const openCode: AgentProgram = {
@@ -17,6 +17,7 @@ export const openCode: AgentProgram = {
       url: getMcpUrl(connection),
       enabled: true,
       ...getHeaders(connection, `{file:${key}}`),
+      timeout: MCP_TIMEOUT_MS,
     };
     const edits: FileEdit[] = [
       {

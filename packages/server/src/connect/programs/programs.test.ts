@@ -130,9 +130,9 @@ describe('the entries of an agent program', () => {
     expect(values).toMatchObject([
       { mcpServers: { memoryd: { type: 'http', url } } },
       { mcp_servers: { memoryd: { url } } },
-      { mcpServers: { memoryd: { httpUrl: url } } },
+      { mcpServers: { memoryd: { httpUrl: url, timeout: 5000 } } },
       { mcpServers: { memoryd: { serverUrl: url } } },
-      { mcp: { memoryd: { type: 'remote', url, enabled: true } } },
+      { mcp: { memoryd: { type: 'remote', url, enabled: true, timeout: 5000 } } },
       { mcpServers: { memoryd: { url } } },
       { servers: { memoryd: { type: 'http', url } } },
       { mcpServers: { memoryd: { type: 'http', url, tools: ['*'] } } },
