@@ -79,6 +79,7 @@ function undoEntry(text: string, undo: UndoRecord): string | undefined {
     case 'line':
       return removeLine(text, undo);
     case 'whole':
-      return undefined;
+      // The person may have replaced the file by one of their own.
+      return text.includes(OWNED_MARK) ? undefined : text;
   }
 }

@@ -62,6 +62,11 @@ export function removeIfEmpty(folder: string): boolean {
   }
 }
 
+/** Removes a folder and the folders above it up to `last`, until one of them is not empty. */
+export function removeEmptyFolders(folder: string, last: string): void {
+  if (removeIfEmpty(folder) && folder !== last && dirname(folder) !== folder) removeEmptyFolders(dirname(folder), last);
+}
+
 /** Returns the path that a chain of links leads to, which may not exist. */
 function followLinks(path: string): string {
   let target = path;

@@ -5,12 +5,12 @@ import { getLine, UnchangeableFile } from './failures.ts';
 const MAX_DEPTH = 200;
 
 /**
- * Parses JSON with comments and trailing commas. Returns undefined for a blank text.
+ * Parses JSON with comments and trailing commas. Returns undefined for a text of white space and comments.
  *
  * @throws UnchangeableFile that names the line of a syntax error, or a root that is no object
  */
 export function parseJson(text: string): Node | undefined {
-  if (text.trim() === '') return undefined;
+  if (skipTrivia(text, 0) === text.length) return undefined;
   assertShallow(text);
   const errors: ParseError[] = [];
   const root = parseTree(text, errors, { allowTrailingComma: true });

@@ -171,6 +171,15 @@ describe('a change of a JSON file with comments', () => {
     });
   });
 
+  it.each(['// none yet', '/* a */\r\n// b\r\n', ' \n'])('adds the entries below the comments of %j', (text) => {
+    const edited = edit(text);
+    expect(edited.text?.startsWith(text.trimStart())).toBe(true);
+    expect(edit(edited.text)).toMatchObject({ text: edited.text, undo: [] });
+    expect(undoEntries(edited.text ?? '', edited.undo)).toBe(text);
+    const withMore = edited.text?.replace(/^(?=\{)/m, '// mine\n') ?? '';
+    expect(undoEntries(withMore, edited.undo)).toContain('// mine');
+  });
+
   it('refuses an endless nesting', () => {
     expect(() => edit(`{"a": ${'['.repeat(100_000)}`)).toThrow(/line 1 is nested too deeply/);
   });

@@ -24,7 +24,7 @@ export interface JsonUndo {
   existing: number;
   /** The text after the entry, if its container was on one line or empty. */
   tail: string;
-  /** The whole text before, if it was blank. */
+  /** The whole text before, if it had white space and comments only. */
   blank?: string;
 }
 
@@ -44,10 +44,9 @@ export function addJsonEntry(text: string, entry: JsonEntry): { text: string; un
   if (root === undefined) {
     const whole = nest(path, isElement ? [value] : value);
     const end = getLineEnd(text);
-    return {
-      text: `${JSON.stringify(whole, null, INDENT).replaceAll('\n', end)}${end}`,
-      undo: { ...undo, blank: text },
-    };
+    const json = `${JSON.stringify(whole, null, INDENT).replaceAll('\n', end)}${end}`;
+    const head = text.trim() === '' || text.endsWith('\n') ? text.trimStart() : text + end;
+    return { text: head + json, undo: { ...undo, blank: text } };
   }
   if (hasJsonEntry(root, entry)) return undefined;
   const { container, existing } = findContainer(text, root, entry);
@@ -204,8 +203,9 @@ function removeEmptyContainers(text: string, { path, isElement, existing, tail, 
     result = removeChild(result, container, child, length === existing + 1 ? tail : '');
   }
   const root = parseJson(result);
-  const isAlone = root && isEmpty(result, root) && result.trim().length === root.length;
-  return blank !== undefined && isAlone ? blank : result;
+  if (blank === undefined || !root || !isEmpty(result, root)) return result;
+  const others = result.slice(0, root.offset) + result.slice(root.offset + root.length);
+  return others.trim() === blank.trim() ? blank : result;
 }
 
 /** Returns whether an object or array has neither children nor comments. */
