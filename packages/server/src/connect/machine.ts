@@ -27,6 +27,8 @@ export function getOwnFiles(machine: Machine) {
   return {
     /** The record of all connections. */
     record: joinPath(machine, config, 'connect.json'),
+    /** Exists while a process changes connections, and names the process. */
+    lock: joinPath(machine, config, 'connect.lock'),
     /** The program that hooks run. */
     hook: joinPath(machine, config, 'hook.cjs'),
     /** The API key, with mode 0600. */

@@ -15,6 +15,7 @@ import { dirname, join, relative } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { applyPlan, planConnections } from './plan.ts';
 import { readRecord } from './record.ts';
+import { recoverConnections } from './recover.ts';
 import { type Connection, type Machine, PROGRAMS, type ProgramName } from './types.ts';
 
 let home: string;
@@ -218,5 +219,56 @@ describe('connect', () => {
     expect(readFileSync(rules, 'utf8')).toContain('peanuts');
     await disconnect(connection);
     expect(readdirSync(project)).toEqual([]);
+  });
+
+  it('remove leaves a file alone that the person has written in place of the file of memoryd', async () => {
+    await connect(toConnection('opencode'));
+    write('.config/opencode/plugins/memoryd.js', 'export const mine = 1;\n');
+    await disconnect({ program: 'opencode' });
+    expect(read('.config/opencode/plugins/memoryd.js')).toBe('export const mine = 1;\n');
+  });
+
+  describe('after the record is lost', () => {
+    const loseRecord = () => rmSync(join(home, 'own', 'config', 'connect.json'));
+    const recover = async (...ids: { program: ProgramName; project?: string }[]) => {
+      const record = readRecord(machine);
+      recoverConnections(machine, record, ids);
+      return record;
+    };
+
+    it('remove takes out the entries of every program, and keeps those of the person', async () => {
+      for (const [name, text] of Object.entries(FILES)) write(name, text);
+      const before = snapshot();
+      const ids = PROGRAMS.filter((program) => program !== 'claude-desktop').map((program) => ({ program }));
+      await connect(...ids.map(({ program }) => toConnection(program, { capture: 'turns' })));
+      loseRecord();
+      const record = await recover(...ids);
+      expect(record.connections).toMatchObject(ids.map(({ program }) => ({ program, user: 'ada', capture: 'turns' })));
+      await applyPlan(machine, record, planConnections(machine, record, { remove: ids }));
+      const after = snapshot();
+      for (const text of Object.values(after)) expect(text).not.toMatch(/memoryd|hook\.cjs/);
+      for (const [name, text] of Object.entries(before)) {
+        expect(after[name]?.replaceAll(/\s/g, '')).toBe(text.replaceAll(/\s/g, '') || '{}');
+      }
+    });
+
+    it('connect replaces the entries of other options', async () => {
+      await connect(toConnection('codex', { capture: 'turns', budget: 900 }));
+      loseRecord();
+      const record = await recover({ program: 'codex' });
+      expect(record.connections).toMatchObject([{ url: 'http://127.0.0.1:8090', capture: 'turns', budget: 900 }]);
+      await applyPlan(machine, record, planConnections(machine, record, { add: [toConnection('codex')] }));
+      expect(read('.codex/hooks.json').match(/hook\.cjs/g)).toHaveLength(3);
+      expect(read('.codex/config.toml').match(/memoryd\]/g)).toHaveLength(1);
+    });
+
+    it('a server that the person has written is no evidence of a connection', async () => {
+      write('.cursor/mcp.json', '{"mcpServers": {"memoryd": {"url": "http://127.0.0.1:8090/mcp?user_id=ada"}}}');
+      write(
+        '.cursor/hooks.json',
+        '{"hooks": {"stop": [{"command": "node /other/hook.cjs http://x/hooks/y?user_id=a"}]}}',
+      );
+      expect(await recover(...PROGRAMS.map((program) => ({ program })))).toMatchObject({ connections: [], files: [] });
+    });
   });
 });

@@ -6,17 +6,19 @@ import { prepareAccess, readKey, removeAccess } from './access.ts';
 import { canAsk, confirm } from './ask.ts';
 import { removeBundle, writeBundle } from './bundle.ts';
 import { choosePrograms } from './choose.ts';
+import { withLock } from './lock.ts';
 import { getMachine } from './machine.ts';
 import { type ConnectFlags, getProject, toAccount, toConnection, toPrograms } from './options.ts';
 import { removeOwnFiles, writeHook } from './own-files.ts';
 import { applyPlan, type ConnectionId, isChange, type Plan, planConnections, type SkippedFile } from './plan.ts';
 import { AGENT_PROGRAMS } from './programs/index.ts';
 import { type ConnectRecord, isSameConnection, type RecordedConnection, readRecord } from './record.ts';
+import { recoverConnections } from './recover.ts';
 import { formatConnection, formatNextSteps, formatPlan, formatSkipped } from './report.ts';
 import { ensureService, removeService } from './service/service.ts';
 import { changePause, getStatusLines } from './status.ts';
 import { describeStored } from './stored.ts';
-import type { Connection, Machine, ProgramName } from './types.ts';
+import { type Connection, type Machine, PROGRAMS, type ProgramName } from './types.ts';
 
 /** The command line, and the machine that it is for. */
 interface Call {
@@ -37,7 +39,18 @@ export async function runConnect(names: readonly string[], flags: ConnectFlags, 
   if (flags.status)
     return printLines(await getStatusLines({ machine: call.machine, url: flags.url, json: flags.json }));
   if (flags.pause || flags.resume) return pause(call, programs);
-  return flags.remove ? remove(call, programs) : connect(call, programs);
+  const change = () => (flags.remove ? remove(call, programs) : connect(call, programs));
+  return flags.dryRun ? change() : withLock(call.machine, change);
+}
+
+/** Reads the record, with connections that it has lost: of the named programs, or of all if the whole record is lost. */
+function readConnections({ flags, machine }: Call, named: readonly ProgramName[]): ConnectRecord {
+  const record = readRecord(machine);
+  const project = getProject(flags, machine);
+  const programs = record.connections.length === 0 ? PROGRAMS : named;
+  const toId = (program: ProgramName) => ({ program, ...(project !== undefined && { project }) });
+  recoverConnections(machine, record, programs.map(toId));
+  return record;
 }
 
 async function printLines(lines: readonly string[]): Promise<void> {
@@ -56,7 +69,7 @@ async function pause({ flags, env, machine }: Call, programs: readonly ProgramNa
 
 async function connect(call: Call, named: readonly ProgramName[]): Promise<void> {
   const { flags, env, machine } = call;
-  const before = readRecord(machine);
+  const before = readConnections(call, named);
   const isNamed = named.length > 0;
   const programs = isNamed ? named : await choosePrograms(machine, before, getProject(flags, machine), write);
   const wanted = programs.map((program) => toConnection(program, flags, env, machine, before));
@@ -67,7 +80,7 @@ async function connect(call: Call, named: readonly ProgramName[]): Promise<void>
   }
   if (flags.dryRun) return showPlan(planConnections(machine, before, { add: await withKey(call, wanted) }));
   const connections = await prepare(call, wanted);
-  const record = readRecord(machine);
+  const record = readConnections(call, programs);
   const plan = planConnections(machine, record, { add: connections });
   await printLines(formatPlan(plan));
   // A name is consent; after a question, the person has not yet seen the changes.
@@ -162,7 +175,7 @@ async function describeBundle(connection: Connection, machine: Machine): Promise
 
 async function remove(call: Call, named: readonly ProgramName[]): Promise<void> {
   const { flags, machine } = call;
-  const record = readRecord(machine);
+  const record = readConnections(call, named);
   const removed = await chooseRemoved(call, record, named);
   const plan = planConnections(machine, record, { remove: removed });
   if (flags.dryRun) return showPlan(plan);

@@ -1,8 +1,9 @@
-import { mkdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { UsageError } from '../../usage-error.ts';
 import { VERSION } from '../../version.ts';
+import { removeEmptyFolders } from '../edit/files.ts';
 import type { Machine } from '../types.ts';
 import { launchd } from './launchd.ts';
 import { isInNpxCache, type ServiceCommand } from './service-command.ts';
@@ -170,16 +171,6 @@ function readText(file: string): string | undefined {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
   }
-}
-
-/** Removes a folder and its parents up to `last`, until one is not empty. */
-function removeEmptyFolders(folder: string, last: string): void {
-  try {
-    rmdirSync(folder);
-  } catch {
-    return;
-  }
-  if (folder !== last && dirname(folder) !== folder) removeEmptyFolders(dirname(folder), last);
 }
 
 /** Returns true as soon as a service is healthy, and false if it is not within `START_TIMEOUT_MS`. */
