@@ -61,7 +61,7 @@ function send(input) {
   const isVsCode = program === 'copilot-cli' && body.hookEventName;
   const url = new URL(isVsCode ? address.replace(program, 'vscode') : address);
   const root = (body.workspace_roots ?? body.workspacePaths)?.[0];
-  const key = process.env.MEMORYD_API_KEY || read(__dirname, 'key')?.trim();
+  const key = url.hash && (process.env.MEMORYD_API_KEY || read(__dirname, 'key')?.trim());
   const headers = {
     'Content-Type': 'application/json',
     ...(key && { Authorization: `Bearer ${key}` }),

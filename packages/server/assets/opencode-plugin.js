@@ -19,7 +19,7 @@ export const Memoryd = async ({ client, directory }) => {
   /** Sends an event. Returns the memories to add; undefined if there are none, or if anything fails. */
   async function send(event, sessionId, fields) {
     try {
-      const key = process.env.MEMORYD_API_KEY || read(keyFile)?.trim();
+      const key = url.endsWith('#key') && (process.env.MEMORYD_API_KEY || read(keyFile)?.trim());
       const response = await fetch(url, {
         method: 'POST',
         headers: {

@@ -17,8 +17,9 @@ const CODEX = '# my model\nmodel = "gpt-5"\n';
 
 /** Returns a home folder in which Codex and Claude Code are installed, and the environment of a command in it. */
 function createHome() {
-  const home = createTemporaryFolder();
-  mkdirSync(join(home, '.codex'));
+  // Letters beyond ASCII and a space, because many names of people have them.
+  const home = join(createTemporaryFolder(), 'Jürgen L');
+  mkdirSync(join(home, '.codex'), { recursive: true });
   writeFileSync(join(home, '.codex/config.toml'), CODEX);
   mkdirSync(join(home, '.claude'));
   writeFileSync(join(home, '.claude/settings.json'), '{}\n');
@@ -63,7 +64,7 @@ describe('memoryd connect', () => {
     await expect.poll(getContext).toContain('Ada is allergic to peanuts');
     const off = await connect('codex', '--capture', 'off');
     expect(off.stdout).toMatch(
-      /\d memor(y|ies) from Codex stay stored\. To forget them: memoryd forget .* --source codex --yes/,
+      /Still stored from Codex: \d memor(y|ies)\. To forget all of them: memoryd forget .* --source codex --yes/,
     );
     expect(read('.codex/hooks.json')).toContain('user_id=ada&capture=off');
     expect(await connect('--remove')).toMatchObject({ code: 0 });
@@ -137,6 +138,21 @@ describe('memoryd connect', () => {
       expect(read('.claude/settings.json')).toBe('{}\n');
     },
   );
+
+  it('keeps both connections of two commands at once', async () => {
+    const { home, connect, read } = createHome();
+    const results = await Promise.all(
+      ['codex', 'claude-code'].map((program) => connect(program, '--url', getUrl(), '--user', 'Jürgen')),
+    );
+    expect(results.map(({ code }) => code)).toEqual([0, 0]);
+    expect(results[0]?.stdout).toContain(`+++ ${join(home, '.codex/config.toml')}`);
+    const status = await connect('--status');
+    expect(status.stdout).toContain('Codex, for Jürgen');
+    expect(status.stdout).toContain('Claude Code, for Jürgen');
+    expect(await connect('--remove')).toMatchObject({ code: 0 });
+    expect(read('.codex/config.toml')).toBe(CODEX);
+    expect(readdirSync(home).sort()).toEqual(['.claude', '.codex', '.config']);
+  });
 
   it('connects although no service runs, and says how to start one', async () => {
     const { connect } = createHome();

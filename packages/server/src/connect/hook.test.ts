@@ -127,11 +127,18 @@ describe("the hook's file", () => {
     expect(requests).toEqual([]);
   });
 
-  it('sends the key beside it, or that of the environment', async () => {
+  it('sends the key beside it or of the environment to the service of the key, and to no other', async () => {
     writeFileSync(join(folder, 'key'), 'mk_file\n');
-    await run({});
-    await run({}, { env: { MEMORYD_API_KEY: 'mk_env' } });
-    expect(requests.map(({ headers }) => headers.authorization)).toEqual(['Bearer mk_file', 'Bearer mk_env']);
+    const address = `${url}/hooks/codex?user_id=ada`;
+    await run({}, { address: `${address}#key` });
+    await run({}, { address: `${address}#key`, env: { MEMORYD_API_KEY: 'mk_env' } });
+    await run({}, { address, env: { MEMORYD_API_KEY: 'mk_env' } });
+    expect(requests.map(({ headers }) => headers.authorization)).toEqual([
+      'Bearer mk_file',
+      'Bearer mk_env',
+      undefined,
+    ]);
+    expect(requests.map((request) => request.url)).toEqual(Array(3).fill('/hooks/codex?user_id=ada'));
   });
 
   it('shortens the texts of an input that is too large for the service', async () => {

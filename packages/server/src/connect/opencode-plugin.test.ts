@@ -23,16 +23,19 @@ interface Plugin {
 let folder: string;
 let server: Server;
 let bodies: Record<string, unknown>[];
+let keys: (string | undefined)[];
 let respond: (body: Record<string, unknown>, response: ServerResponse) => void;
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'memoryd-plugin-'));
   bodies = [];
+  keys = [];
   respond = ({ event }, response) => response.end(JSON.stringify({ context: `memories at ${event}` }));
   server = createServer(async (request, response) => {
     let text = '';
     for await (const piece of request.setEncoding('utf8')) text += piece;
     bodies.push(JSON.parse(text));
+    keys.push(request.headers.authorization);
     respond(JSON.parse(text), response);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -45,9 +48,15 @@ afterEach(() => {
 });
 
 /** Loads the plugin from a file, as OpenCode does. */
-async function load({ capture = 'prompts' }: { capture?: Capture } = {}): Promise<Plugin> {
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks/opencode?user_id=ada`;
-  const path = join(folder, `memoryd-${capture}.mjs`);
+async function load({
+  capture = 'prompts',
+  fragment = '',
+}: {
+  capture?: Capture;
+  fragment?: string;
+} = {}): Promise<Plugin> {
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks/opencode?user_id=ada${fragment}`;
+  const path = join(folder, `memoryd-${capture}${fragment.replace('#', '-')}.mjs`);
   writeFileSync(path, getPluginText({ url, capture, keyFile: join(folder, 'key') }));
   const exported = await import(pathToFileURL(path).href);
   expect(Object.keys(exported)).toEqual(['Memoryd']);
@@ -80,6 +89,13 @@ describe('the OpenCode plugin', () => {
       { ...common, event: 'chat.message', message_id: 'msg_1', text: 'What may Ada eat?' },
       { ...common, event: 'chat.message', message_id: 'msg_2', text: 'And drink?' },
     ]);
+  });
+
+  it('sends the key to the service of the key only', async () => {
+    writeFileSync(join(folder, 'key'), 'mk_1\n');
+    await prompt(await load(), 'msg_1', [text('What may Ada eat?')]);
+    await prompt(await load({ fragment: '#key' }), 'msg_1', [text('What may Ada eat?')]);
+    expect(keys).toEqual([undefined, undefined, 'Bearer mk_1', 'Bearer mk_1']);
   });
 
   it('names the parent of a session of a sub-agent', async () => {

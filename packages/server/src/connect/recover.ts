@@ -101,13 +101,13 @@ function isOwnHook(value: JsonValue, machine: Machine): boolean {
 
 /** Returns the options in the address that a hook calls; undefined without an address. */
 function toOptions(text: string): Omit<RecordedConnection, 'program' | 'project' | 'connectedAt' | 'node'> | undefined {
-  const [, url, query] = /(https?:\/\/[^\s"'\\]+)\/hooks\/[\w-]+\?([^\s"'\\]+)/.exec(text) ?? [];
+  const [, url, query, fragment] = /(https?:\/\/[^\s"'\\]+)\/hooks\/[\w-]+\?([^\s"'\\#]+)(#key)?/.exec(text) ?? [];
   const values = new URLSearchParams(query);
   const user = values.get('user_id');
   if (url === undefined || user === null) return undefined;
   const budget = Number(values.get('budget'));
   return {
-    ...{ url, user, recall: values.get('recall') !== 'off', hasKey: false },
+    ...{ url, user, recall: values.get('recall') !== 'off', hasKey: fragment !== undefined },
     capture: CAPTURES.find((capture) => capture === values.get('capture')) ?? 'prompts',
     ...(budget > 0 && { budget }),
   };

@@ -24,10 +24,11 @@ function formatChange({ path, plan: { before, after } }: PlannedFile): string {
     const verb = to === undefined ? 'deleted' : from === undefined ? 'new' : 'updated';
     return `${verb} file ${toPrintable(path)}, which memoryd owns`;
   }
-  const [oldName, newName] = [from === undefined ? '/dev/null' : path, to === undefined ? '/dev/null' : path];
-  const patch = createTwoFilesPatch(oldName, newName, from ?? '', to ?? '', '', '', { context: CONTEXT_LINES });
-  const lines = patch.slice(patch.indexOf('--- ')).trimEnd().split('\n');
-  return lines.map((line) => toColored(toPrintable(line.replace(/\r$/, '')))).join('\n');
+  const patch = createTwoFilesPatch('', '', from ?? '', to ?? '', '', '', { context: CONTEXT_LINES });
+  // Without the names that the library writes, because it escapes letters beyond ASCII.
+  const hunks = patch.slice(patch.indexOf('@@ ')).trimEnd().split('\n');
+  const names = [`--- ${from === undefined ? '/dev/null' : path}`, `+++ ${to === undefined ? '/dev/null' : path}`];
+  return [...names, ...hunks].map((line) => toColored(toPrintable(line.replace(/\r$/, '')))).join('\n');
 }
 
 function isOwned(text: string | undefined): boolean {

@@ -17,7 +17,9 @@ export async function describeStored(connection: Connection, machine: Machine, a
     const api = await serviceAt({ url, ...(apiKey !== undefined && { apiKey }) }, { attemptTimeoutMs: TIMEOUT_MS });
     const { total } = await api.memories({ user_id: user, source: program, limit: 1 });
     if (total === 0) return [];
-    return [`${formatCount(total, 'memory', 'memories')} from ${title} stay stored. To forget them: ${command}`];
+    return [
+      `Still stored from ${title}: ${formatCount(total, 'memory', 'memories')}. To forget all of them: ${command}`,
+    ];
   } catch {
     // The connection ends all the same, so that an absent service is no error.
     return [`Memories from ${title} stay stored. To forget them when the service runs: ${command}`];

@@ -34,7 +34,9 @@ export const codex: AgentProgram = {
     ];
   },
   getAdvice: (connection, machine) => [
-    'Start codex and choose "Trust all and continue", or trust the hooks in /hooks. Until then, Codex skips them without a message.',
+    getEvents(connection, EVENTS).length === 0
+      ? 'Start a new session of Codex; running sessions keep their settings.'
+      : 'Start codex and choose "Trust all and continue", or trust the hooks in /hooks. Until then, Codex skips them without a message.',
     ...(connection.project === undefined ? [] : ['Codex reads the files of a project only if you trust its folder.']),
     ...getKeyAdvice(connection, getOwnFiles(machine).key),
   ],
