@@ -32,7 +32,7 @@ describe('the lock of connect', () => {
     expect(readdirSync(home)).toEqual([]);
   });
 
-  it('is free again after an action that fails', async () => {
+  it('the lock is free again after an action that fails', async () => {
     await expect(withLock(machine, () => Promise.reject(new Error('no')))).rejects.toThrow('no');
     expect(await withLock(machine, async () => 'done')).toBe('done');
   });
