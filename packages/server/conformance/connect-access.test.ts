@@ -131,13 +131,17 @@ describe('the access of connected programs', () => {
       expect(await listKeys()).toHaveLength(length);
     });
 
-    it('the key of one service is never sent to another one', async () => {
+    it('the key of one service is never sent to another one, which may be used without a key', async () => {
       await prepare(machine, url, { MEMORYD_API_KEY: await addKey({ scope: 'write', user_id: 'ada' }) });
-      const other = await startServer({ env: WORDS_ONLY });
-      onTestFinished(async () => void (await other.stop()));
-      const elsewhere = `http://127.0.0.1:${other.port}`;
-      await expect(prepare(machine, elsewhere)).rejects.toThrow(`has the key of ${url}`);
-      expect(readKey(machine, elsewhere)).toBe(undefined);
+      const others = [WORDS_ONLY, { ...WORDS_ONLY, SERVICE_API_KEY: 'k'.repeat(32) }].map((env) =>
+        startServer({ env }),
+      );
+      const [keyless, keyed] = (await Promise.all(others)) as [RunningServer, RunningServer];
+      onTestFinished(async () => void (await Promise.all([keyless.stop(), keyed.stop()])));
+      const [open, closed] = [`http://127.0.0.1:${keyless.port}`, `http://127.0.0.1:${keyed.port}`];
+      expect(await prepare(machine, open)).toEqual({ hasKey: false, notes: '' });
+      await expect(prepare(machine, closed)).rejects.toThrow(`has the key of ${url}`);
+      expect(readKey({ ...machine, env: { MEMORYD_API_KEY: 'mk_1' } }, open)).toBe(undefined);
     });
   });
 });

@@ -40,11 +40,18 @@ export async function prepareAccess(
 ): Promise<{ hasKey: boolean }> {
   const { machine, env, ...account } = request;
   const path = getOwnFiles(machine).key;
-  if (existsSync(path)) return useKeyFile(account, machine);
+  const isPresent = existsSync(path);
+  const { key: recorded } = readRecord(machine);
+  if (isPresent && (recorded === undefined || recorded.url === account.url)) return useKeyFile(account, path);
   const refusal = await findRefusal(account, undefined);
   // A service that does not run yet is asked when the hooks call it.
   if (refusal === undefined || (refusal.code === 'UNAVAILABLE' && isOwnMachine(account.url))) return { hasKey: false };
   if (refusal.code !== 'UNAUTHORIZED') throw refusal.error;
+  if (isPresent) {
+    throw new UsageError(
+      `${path} has the key of ${recorded?.url}, which must not be sent to ${account.url}; run memoryd connect --remove first`,
+    );
+  }
   const given = env[KEY_VARIABLE] || env[getVariable('apiKey')];
   if (!given) throw new UsageError(howToGetAKey(account, getMessage(refusal.error)));
   const made = await makeKey(account, given);
@@ -77,26 +84,18 @@ export async function removeAccess(machine: Machine): Promise<string[]> {
 }
 
 /**
- * Returns the key in the file `key`, or else in `MEMORYD_API_KEY`; undefined without either.
- *
- * @param url the service that the key is sent to. The key of the file is sent to the service of its record only
+ * Returns the key of a service: of the file `key`, or else of `MEMORYD_API_KEY`. Returns undefined without either, and for
+ * any other service than the one of the recorded key.
  */
 export function readKey(machine: Machine, url: string): string | undefined {
   const path = getOwnFiles(machine).key;
   const { key: recorded } = readRecord(machine);
-  if (existsSync(path) && (recorded === undefined || recorded.url === url)) return readFileSync(path, 'utf8').trim();
-  return machine.env[KEY_VARIABLE] || undefined;
+  if (recorded !== undefined && recorded.url !== url) return undefined;
+  return existsSync(path) ? readFileSync(path, 'utf8').trim() : machine.env[KEY_VARIABLE] || undefined;
 }
 
-/** Checks the present key, which must be of this service. */
-async function useKeyFile(account: Account, machine: Machine): Promise<{ hasKey: true }> {
-  const path = getOwnFiles(machine).key;
-  const { key: recorded } = readRecord(machine);
-  if (recorded !== undefined && recorded.url !== account.url) {
-    throw new UsageError(
-      `${path} has the key of ${recorded.url}, which must not be sent to ${account.url}; run memoryd connect --remove first`,
-    );
-  }
+/** Checks the present key of a service. */
+async function useKeyFile(account: Account, path: string): Promise<{ hasKey: true }> {
   await assertUsable(account, readFileSync(path, 'utf8').trim(), path);
   return { hasKey: true };
 }
