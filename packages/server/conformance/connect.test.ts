@@ -167,12 +167,14 @@ describe('memoryd connect', () => {
     [['codexx'], "unknown program 'codexx' (Did you mean codex?)"],
     [['codex', '--budget', '10'], '--budget must be a whole number of tokens from 50 to 20000'],
     [['codex', '--url', 'ftp://x'], '--url must'],
+    [['codex', '--url', 'http://x/y?z'], '--url must be the address of a service, without a query or fragment'],
     [['codex', '--user', ''], '--user must be a name of 1 to 256 characters'],
     [['codex', '--project'], '--project needs the folder of a project'],
     [['codex', '--remove'], 'codex is not connected'],
     [['--remove'], 'no program is connected'],
     [['codex', '--remove', '--pause'], "option '--remove' cannot be used with option '--pause'"],
     [['codex', '--pause'], 'leave out the names of programs'],
+    [['codex', '--status'], 'leave out the names of programs'],
   ])('refuses %j, and writes nothing', async (args, message) => {
     const { home, connect } = createHome();
     const { code, stderr } = await connect(...args);

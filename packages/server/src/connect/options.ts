@@ -89,6 +89,8 @@ export function toAccount(
 function getUrl(flags: ConnectFlags, env: Environment): string {
   // Ignores the settings file in the working directory, which must not decide where prompts are sent.
   const { url, port } = loadSettings({ url: flags.url }, env, { search: false });
+  if (url && /[?#]/.test(url))
+    throw new UsageError('--url must be the address of a service, without a query or fragment');
   return (url || `http://127.0.0.1:${port}`).replace(/\/+$/, '');
 }
 

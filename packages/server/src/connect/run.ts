@@ -36,9 +36,12 @@ interface Call {
 export async function runConnect(names: readonly string[], flags: ConnectFlags, env: Environment): Promise<void> {
   const call: Call = { flags, env, machine: getMachine() };
   const programs = toPrograms(names);
+  if (programs.length > 0 && (flags.status || flags.pause || flags.resume)) {
+    throw new UsageError('--status, --pause and --resume are for all programs; leave out the names of programs');
+  }
   if (flags.status)
     return printLines(await getStatusLines({ machine: call.machine, url: flags.url, json: flags.json }));
-  if (flags.pause || flags.resume) return pause(call, programs);
+  if (flags.pause || flags.resume) return pause(call);
   const change = () => (flags.remove ? remove(call, programs) : connect(call, programs));
   return flags.dryRun ? change() : withLock(call.machine, change);
 }
@@ -57,10 +60,7 @@ async function printLines(lines: readonly string[]): Promise<void> {
   for (const line of lines) await write(`${line}\n`);
 }
 
-async function pause({ flags, env, machine }: Call, programs: readonly ProgramName[]): Promise<void> {
-  if (programs.length > 0) {
-    throw new UsageError('--pause and --resume are for all programs of a user; leave out the names of programs');
-  }
+async function pause({ flags, env, machine }: Call): Promise<void> {
   const project = getProject(flags, machine);
   const account = toAccount(flags, env, readRecord(machine).connections.at(-1));
   const paused = flags.pause === true;

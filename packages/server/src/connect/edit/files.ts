@@ -1,4 +1,14 @@
-import { existsSync, lstatSync, readFileSync, readlinkSync, rmdirSync, rmSync, statSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  lstatSync,
+  readFileSync,
+  readlinkSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { writeFile } from 'atomically';
@@ -37,6 +47,7 @@ export function readBytes(path: string): Buffer | undefined {
  */
 export async function writeBytes(path: string, bytes: Buffer | string, mode?: number): Promise<string[]> {
   const target = followLinks(path);
+  assertWritable(target);
   const missing = getMissingFolders(dirname(target));
   await mkdir(dirname(target), { recursive: true });
   await writeFile(target, bytes, mode === undefined ? {} : { mode });
@@ -46,6 +57,11 @@ export async function writeBytes(path: string, bytes: Buffer | string, mode?: nu
 /** Deletes a file. Keeps the link if the path is one. */
 export function deleteFile(path: string): void {
   rmSync(followLinks(path), { force: true });
+}
+
+/** Throws the error of the system for a file that is read-only, because an atomic write would replace it all the same. */
+function assertWritable(path: string): void {
+  if (existsSync(path)) accessSync(path, constants.W_OK);
 }
 
 /** Removes a folder unless something is in it. Returns whether the folder is gone. */
