@@ -1,19 +1,20 @@
 // The build makes one minified CommonJS file of this. It always exits with 0, and prints nothing if the service does not
 // respond in time.
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { dirname, join } from 'node:path';
 import { getProjectHeaders, read } from './project-headers.js';
 
 const LOG = '__LOG__';
-/** Longest text that is sent of an input that is too large as a whole, in characters. */
-const MAX_TEXT_LENGTH = 9999;
-/** Largest input that is sent unchanged, in characters; the service takes 64 KiB. */
-const MAX_INPUT_LENGTH = 20_000;
+/** Maximum size of the log that is kept, in characters. */
+const MAX_LOG_LENGTH = 9999;
+/** Maximum size of a body in bytes, which is the limit of the service. */
+const MAX_BODY_BYTES = 65_536;
 /** Time after which the process ends in any case, in ms. */
 const MAX_TIME_MS = 4000;
 
-const [program, address, event] = process.argv.slice(2);
+/** The third argument is the event for Antigravity, and the folder of the project with rules for Cursor. */
+const [program, address, argument] = process.argv.slice(2);
 
 const end = () => process.exit(0);
 
@@ -24,7 +25,7 @@ function fail({ message }) {
     const log = read(LOG) ?? '';
     if (!log.includes(now.slice(0, 10))) {
       mkdirSync(dirname(LOG), { recursive: true });
-      writeFileSync(LOG, `${log.slice(-MAX_TEXT_LENGTH)}${now} ${program} ${message}\n`);
+      writeFileSync(LOG, `${log.slice(-MAX_LOG_LENGTH)}${now} ${program} ${message}\n`);
     }
   } catch {}
   end();
@@ -32,31 +33,44 @@ function fail({ message }) {
 
 /** Adds the prompt, or the answer to it, from the end of a transcript of Antigravity. */
 function addLastMessage(body) {
-  for (const line of (read(body.transcriptPath ?? '') ?? '').split('\n').reverse()) {
+  // Reading a device or a pipe may never end.
+  if (!statSync(body.transcriptPath ?? '', { throwIfNoEntry: false })?.isFile()) return;
+  for (const line of (read(body.transcriptPath) ?? '').split('\n').reverse()) {
     if (!/"(USER_INPUT|PLANNER_RESPONSE)"/.test(line)) continue;
     const { type, content } = JSON.parse(line);
     if (!content) continue;
     const isPrompt = type === 'USER_INPUT';
-    if (isPrompt !== (event === 'Stop')) body[isPrompt ? 'prompt' : 'answer'] = content;
+    if (isPrompt !== (argument === 'Stop')) body[isPrompt ? 'prompt' : 'answer'] = content;
     return;
   }
 }
 
-/** Replaces the memories in the rules of a project for Cursor, if connect has made the file. */
-function writeRules(root, context) {
-  const rules = join(root, '.cursor/rules/memoryd.mdc');
+/**
+ * Replaces the memories in the rules of a project for Cursor, if connect has made the file. The folder is that of the
+ * connection: a repository from elsewhere may have such a file to collect memories.
+ */
+function writeRules(context) {
+  const rules = join(argument, '.cursor/rules/memoryd.mdc');
   const head = /^(?:.*\n)*?.*memoryd owns this file.*\n/.exec(read(rules) ?? '')?.[0];
   if (head) writeFileSync(rules, `${head}${context}\n`);
 }
 
 function send(input) {
   const body = JSON.parse(input);
-  if (event) {
-    body.hook_event_name = event;
+  const hasRules = program === 'cursor' && argument;
+  if (argument && !hasRules) {
+    body.hook_event_name = argument;
     addLastMessage(body);
   }
-  const cut = (_, value) => (typeof value === 'string' ? value.slice(0, MAX_TEXT_LENGTH) : value);
-  const text = JSON.stringify(body, input.length > MAX_INPUT_LENGTH ? cut : undefined);
+  let text = JSON.stringify(body);
+  // Without the last word of a long text, because the service does not recognize a part of a secret.
+  for (let limit = MAX_BODY_BYTES; limit > 999 && Buffer.byteLength(text) > MAX_BODY_BYTES; limit *= 0.7) {
+    const cut = (_, value) =>
+      typeof value === 'string' && value.length > limit
+        ? value.slice(0, limit - 500) + value.slice(limit - 500, limit).replace(/[!-~]+$/, '')
+        : value;
+    text = JSON.stringify(body, cut);
+  }
   // VS Code runs the hooks of Copilot CLI too.
   const isVsCode = program === 'copilot-cli' && body.hookEventName;
   const url = new URL(isVsCode ? address.replace(program, 'vscode') : address);
@@ -75,10 +89,10 @@ function send(input) {
     let answer = '';
     for await (const piece of response.setEncoding('utf8')) answer += piece;
     if (response.statusCode !== 200) return fail({ message: `status ${response.statusCode}` });
-    if (program === 'cursor' && root && body.hook_event_name === 'sessionStart') {
-      writeRules(root, JSON.parse(answer).additional_context ?? '');
-    }
-    process.stdout.write(answer === '{}' ? '' : answer, end);
+    // Another program on the port may respond with a page.
+    const { additional_context: context = '' } = JSON.parse(answer);
+    if (hasRules && body.hook_event_name === 'sessionStart') writeRules(context);
+    process.stdout.write(answer[0] === '{' && answer !== '{}' ? answer : '', end);
   })
     .on('error', fail)
     .end(text);

@@ -12,16 +12,16 @@ export type WindowsShell = 'cmd' | 'powershell' | 'any';
  * Returns the command line that runs the hook's file.
  *
  * @param shell the shell on Windows; other platforms use `sh`
- * @param event the name of the event, for a program whose input does not name it
+ * @param argument the name of the event, for a program whose input does not name it; for Cursor, the folder with the rules
  */
 export function getHookCommand(
   connection: Connection,
   machine: Machine,
   shell: WindowsShell,
-  ...event: string[]
+  ...argument: string[]
 ): string {
   const { node } = machine;
-  const words = [getOwnFiles(machine).hook, connection.program, getHookUrl(connection), ...event];
+  const words = [getOwnFiles(machine).hook, connection.program, getHookUrl(connection), ...argument];
   if (machine.platform !== 'win32') return [node, ...words].map(quoteForSh).join(' ');
   // Windows programs take slashes, and a backslash is an escape character in some shells.
   const [program = '', ...others] = [node, ...words].map((word) => word.replaceAll('\\', '/'));

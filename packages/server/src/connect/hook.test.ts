@@ -141,11 +141,30 @@ describe("the hook's file", () => {
     expect(requests.map((request) => request.url)).toEqual(Array(3).fill('/hooks/codex?user_id=ada'));
   });
 
-  it('shortens the texts of an input that is too large for the service', async () => {
-    await run({ hook_event_name: 'Stop', session_id: 's', last_assistant_message: 'ä'.repeat(200_000) });
-    expect(Buffer.byteLength(requests[0]?.body ?? '')).toBeLessThan(64 * 1024);
-    expect(JSON.parse(requests[0]?.body ?? '')).toMatchObject({ hook_event_name: 'Stop', session_id: 's' });
+  it('shortens the texts of an input only if it is too large for the service', async () => {
+    const prompt = 'word '.repeat(12_000);
+    await run({ session_id: 's', prompt });
+    await run({ session_id: 's', prompt: 'ä'.repeat(200_000) });
+    expect(JSON.parse(requests[0]?.body ?? '')).toEqual({ session_id: 's', prompt });
+    expect(Buffer.byteLength(requests[1]?.body ?? '')).toBeLessThanOrEqual(64 * 1024);
+    const { prompt: sent, ...others } = JSON.parse(requests[1]?.body ?? '');
+    expect(others).toEqual({ session_id: 's' });
+    expect(sent).toMatch(/^ä{20000,}$/);
   });
+
+  it('sends no part of a secret at the end of a text that it shortens', async () => {
+    const secret = `ghp_${'aB3dE5fG7h'.repeat(10)}`;
+    await run({ prompt: `${'x'.repeat(65_536 * 0.7 - 60)} ${secret} ${'y '.repeat(20_000)}` });
+    expect(requests[0]?.body).toMatch(/x "}$/);
+  });
+
+  it.each(['<html>another program on the port</html>', '[1]', 'null', '"text"'])(
+    'prints nothing for the response %j, which is no object',
+    async (answer) => {
+      respond = (response) => response.end(answer);
+      expect(await run({})).toEqual(SILENT);
+    },
+  );
 
   it.each([
     ['https://ada:secret@github.com/ada/garden.git', 'github.com/ada/garden'],
@@ -219,28 +238,34 @@ describe("the hook's file", () => {
     await run({ transcriptPath }, options);
     await run({ transcriptPath }, { ...options, event: 'Stop' });
     await run({ transcriptPath: join(folder, 'missing') }, options);
+    await run({ transcriptPath: folder }, options);
     expect(requests.map(({ body }) => JSON.parse(body))).toEqual([
       { transcriptPath, hook_event_name: 'PreInvocation', prompt: 'What may Ada eat?' },
       { transcriptPath, hook_event_name: 'PreInvocation' },
       { transcriptPath, hook_event_name: 'Stop', answer: 'Not peanuts.' },
       { transcriptPath: join(folder, 'missing'), hook_event_name: 'PreInvocation' },
+      { transcriptPath: folder, hook_event_name: 'PreInvocation' },
     ]);
   });
 
-  it('replaces the memories in the rules of Cursor at the start of a session, and makes no file', async () => {
+  it('replaces the memories in the rules of a connected project of Cursor, and makes no file', async () => {
     const rules = join(folder, '.cursor', 'rules', 'memoryd.mdc');
     const input = { hook_event_name: 'sessionStart', workspace_roots: [folder] };
+    const options = { program: 'cursor', event: folder };
     respond = (response) =>
       response.end('{"continue":true,"additional_context":"Ada: memoryd owns this file, peanuts"}');
-    await run(input, { program: 'cursor' });
+    await run(input, options);
     expect(readdirSync(folder)).not.toContain('.cursor');
     mkdirSync(join(folder, '.cursor', 'rules'), { recursive: true });
     writeFileSync(rules, '---\nalwaysApply: true\n---\n<!-- memoryd owns this file -->\nold\n');
-    for (let count = 0; count < 2; count++) await run(input, { program: 'cursor' });
+    for (let count = 0; count < 2; count++) await run(input, options);
     const head = '---\nalwaysApply: true\n---\n<!-- memoryd owns this file -->\n';
     expect(readFileSync(rules, 'utf8')).toBe(`${head}Ada: memoryd owns this file, peanuts\n`);
-    respond = (response) => response.end('{}');
+    respond = (response) => response.end('{"additional_context":"private"}');
     await run(input, { program: 'cursor' });
+    expect(readFileSync(rules, 'utf8')).not.toContain('private');
+    respond = (response) => response.end('{}');
+    await run(input, options);
     expect(readFileSync(rules, 'utf8')).toBe(`${head}\n`);
   });
 });

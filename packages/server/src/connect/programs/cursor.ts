@@ -30,7 +30,9 @@ export const cursor: AgentProgram = {
     const folder = joinPath(machine, project ?? machine.home, '.cursor');
     const server = { url: getMcpUrl(connection), ...getHeaders(connection, `\${env:${KEY_VARIABLE}}`) };
     // Without a timeout, because sources disagree about its unit. The hook's file has a deadline of its own.
-    const handler = { command: getHookCommand(connection, machine, 'any') };
+    // The folder is the only one whose rules get memories.
+    const folders = project !== undefined && recall ? [project] : [];
+    const handler = { command: getHookCommand(connection, machine, 'any', ...folders) };
     const handlers = toFlatEntries(getEvents(connection, EVENTS), handler);
     const edits: FileEdit[] = [
       {
