@@ -109,6 +109,7 @@ describe('the status of connected programs', () => {
       hook_log: '2026-11-29T12:00:00.000Z opencode connect ECONNREFUSED',
     });
     expect(formatStatus(status).join('\n')).toContain('opencode connect ECONNREFUSED');
+    expect(formatStatus(status).join('\n')).toContain('calls unknown');
     expect((await checkConnections({}, machine))[0]).toMatchObject({ state: 'problem' });
   });
 

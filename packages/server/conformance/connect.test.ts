@@ -103,6 +103,10 @@ describe('memoryd connect', () => {
     expect(stdout).toContain('config.toml is left as it is: line 3 is not valid TOML');
     expect(stdout).toContain('codex is connected in part. Correct the file named above, and run the command again.');
     expect(read('.codex/config.toml')).toBe(broken);
+    writeFileSync(join(home, '.codex/hooks.json'), '{');
+    const removed = await connect('codex', '--remove');
+    expect(removed.code).toBe(1);
+    expect(removed.stdout).toContain('codex stays connected in part. Correct the file named above');
   });
 
   it.runIf(hasScript)(
@@ -139,6 +143,23 @@ describe('memoryd connect', () => {
     },
   );
 
+  it('connects another program to the same service as the same user', async () => {
+    const { connect } = createHome();
+    await connect('codex', '--url', getUrl(), '--user', 'zoe');
+    const { stdout } = await connect('claude-code');
+    expect(stdout).toContain(`Claude Code is connected as zoe at ${getUrl()}.`);
+  });
+
+  it('says that the hooks of the user run in a project too', async () => {
+    const { home, connect, env } = createHome();
+    await connect('codex', '--url', getUrl());
+    const cwd = join(home, 'garden');
+    mkdirSync(cwd);
+    const { stdout } = await runCommand(['connect', 'codex', '--project', '--capture', 'off'], { env, cwd });
+    expect(stdout).toContain('The hooks of Codex for the user run in this folder too');
+    expect(stdout).toContain('To store nothing here: memoryd connect --project --pause.');
+  });
+
   it('keeps both connections of two commands at once', async () => {
     const { home, connect, read } = createHome();
     const results = await Promise.all(
@@ -160,6 +181,7 @@ describe('memoryd connect', () => {
     const { code, stdout } = await connect('codex', '--url', url, '--no-service');
     expect(code).toBe(0);
     expect(stdout).toContain(`No service runs at ${url}. Start one with memoryd serve`);
+    expect(stdout).toMatch(/nothing is stored or given until one does\.\n$/);
   });
 
   it.each([

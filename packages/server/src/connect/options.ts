@@ -4,7 +4,7 @@ import { loadSettings } from '../settings/file.ts';
 import type { Environment, Flags } from '../settings/read.ts';
 import { getSuggestion } from '../suggestion.ts';
 import { UsageError } from '../usage-error.ts';
-import { type ConnectRecord, isSameConnection } from './record.ts';
+import { type ConnectRecord, isSameConnection, type RecordedConnection } from './record.ts';
 import { type Capture, type Connection, type Machine, PROGRAMS, type ProgramName } from './types.ts';
 
 /** Range of `--budget` in tokens, as the service has it. */
@@ -65,15 +65,21 @@ export function toConnection(
   }
   const id = { program, ...(project !== undefined && { project }) };
   const present = record.connections.find((connection) => isSameConnection(connection, id));
+  const account = present ?? getCommonAccount(record);
   const budget = flags.budget === undefined ? present?.budget : toBudget(flags.budget);
   return {
     ...id,
-    ...toAccount(flags, env, present),
+    ...toAccount(flags, env, account),
     capture: flags.capture ?? present?.capture ?? 'prompts',
     recall: flags.recall === undefined ? (present?.recall ?? true) : flags.recall === 'on',
     ...(budget !== undefined && { budget }),
     hasKey: present?.hasKey ?? false,
   };
+}
+
+/** Returns the address and the user of all connections, so that programs share their memories; undefined if they differ. */
+function getCommonAccount({ connections: [first, ...others] }: ConnectRecord): RecordedConnection | undefined {
+  return others.every(({ url, user }) => url === first?.url && user === first.user) ? first : undefined;
 }
 
 /** Returns the address of the service and the user: of flags, else of a present connection, else the defaults. */

@@ -16,6 +16,7 @@ import { type ConnectRecord, isSameConnection, type RecordedConnection, readReco
 import { recoverConnections } from './recover.ts';
 import { formatConnection, formatNextSteps, formatPlan, formatSkipped } from './report.ts';
 import { ensureService, removeService } from './service/service.ts';
+import { isHealthy } from './service/user-service.ts';
 import { changePause, getStatusLines } from './status.ts';
 import { describeStored } from './stored.ts';
 import { type Connection, type Machine, PROGRAMS, type ProgramName } from './types.ts';
@@ -74,14 +75,14 @@ async function connect(call: Call, named: readonly ProgramName[]): Promise<void>
   const programs = isNamed ? named : await choosePrograms(machine, before, getProject(flags, machine), write);
   const wanted = programs.map((program) => toConnection(program, flags, env, machine, before));
   if (wanted.length === 0) return;
-  for (const program of programs) {
-    const { title, isInstalled } = AGENT_PROGRAMS[program];
-    if (!isInstalled(machine)) note(`${title} was not found on this machine. It is connected all the same.`);
-  }
   if (flags.dryRun) return showPlan(planConnections(machine, before, { add: await withKey(call, wanted) }));
   const connections = await prepare(call, wanted);
   const record = readConnections(call, programs);
   const plan = planConnections(machine, record, { add: connections });
+  for (const program of programs) {
+    const { title, isInstalled } = AGENT_PROGRAMS[program];
+    if (!isInstalled(machine)) note(`${title} was not found on this machine; its files are written all the same.`);
+  }
   await printLines(formatPlan(plan));
   // A name is consent; after a question, the person has not yet seen the changes.
   if (!isNamed && plan.files.some((file) => isChange(file.plan)) && !(await confirm('Write these changes?'))) return;
@@ -147,11 +148,25 @@ async function describeConnections(
       present && plan.connections.some((each) => isSame(each, present)) && !hasChange(plan, connection);
     if (isUnchanged) lines.push(`${connection.program} is already connected; nothing changed.`);
     else lines.push(...formatConnection(connection, machine), ...(await describeBundle(connection, machine)));
+    if (connection.project !== undefined && findConnection(before, { program: connection.program })) {
+      lines.push(
+        `  The hooks of ${AGENT_PROGRAMS[connection.program].title} for the user run in this folder too, with their own options. To store nothing ` +
+          'here: memoryd connect --project --pause.',
+      );
+    }
     if (present && present.capture !== 'off' && connection.capture === 'off') {
       lines.push(...(await describeStored(connection, machine, readKey(machine, connection.url))));
     }
   }
-  return [...lines, ...formatNextSteps(connections)];
+  return [...lines, ...formatNextSteps(connections), ...(await describeAbsentServices(connections))];
+}
+
+/** Returns a warning for each address at which no service runs, because the lines before it say what is stored. */
+async function describeAbsentServices(connections: readonly Connection[]): Promise<string[]> {
+  const lines = [...new Set(connections.map(({ url }) => url))].map(async (url) =>
+    (await isHealthy(url)) ? [] : [`No service runs at ${url}: nothing is stored or given until one does.`],
+  );
+  return (await Promise.all(lines)).flat();
 }
 
 function findConnection({ connections }: ConnectRecord, id: ConnectionId): RecordedConnection | undefined {
@@ -182,7 +197,12 @@ async function remove(call: Call, named: readonly ProgramName[]): Promise<void> 
   await printLines(formatPlan(plan));
   await writePlan(call, record, plan);
   for (const connection of removed) {
-    if (findConnection(record, connection)) continue;
+    if (findConnection(record, connection)) {
+      await printLines([
+        `${connection.program} stays connected in part. Correct the file named above, and run the command again.`,
+      ]);
+      continue;
+    }
     if (connection.program === 'claude-desktop') removeBundle(machine);
     await printLines([`${connection.program} is no longer connected.`]);
     await printLines(await describeStored(connection, machine, readKey(machine, connection.url)));

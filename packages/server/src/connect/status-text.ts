@@ -25,7 +25,7 @@ export function formatStatus(
     ...none,
     ...accounts.flatMap(formatAccount),
     ...service,
-    ...programs.flatMap((program) => formatProgram(program, now)),
+    ...programs.flatMap((program) => formatProgram(program, isRead(program, accounts), now)),
     ...(hook_log === null ? [] : ['', `Last line of the hook log: ${hook_log}`]),
   ].map(toPrintable);
 }
@@ -46,15 +46,25 @@ function formatAccount(account: AccountStatus): string[] {
   ];
 }
 
+/** Returns whether the service of a program has returned its activity. */
+function isRead({ url, user }: ProgramStatus, accounts: readonly AccountStatus[]): boolean {
+  return accounts.some((account) => account.url === url && account.user === user && account.state === 'healthy');
+}
+
 function formatProgram(
   { program, title, project, user, files, trust, activity }: ProgramStatus,
+  isActivityRead: boolean,
   now: number,
 ): string[] {
   const head = ['', `${title}${project === null ? '' : ` in ${project}`}, for ${user}`];
   if (program === 'claude-desktop') return [...head, `${INDENT}no hooks: the model calls the tools`];
   const calls =
     activity === null
-      ? ['no hook called since the service started']
+      ? [
+          isActivityRead
+            ? 'no hook called since the service started'
+            : 'calls unknown, because the service did not return them',
+        ]
       : [formatProgramActivity(activity, now), ...formatLastError(activity, now)];
   return [
     ...head,

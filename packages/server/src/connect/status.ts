@@ -7,6 +7,7 @@ import { formatStatus } from './status-text.ts';
 import type { Machine } from './types.ts';
 
 const RETRIES = 1;
+const TIMEOUT_MS = 5000;
 
 interface StatusRequest {
   machine: Machine;
@@ -40,7 +41,12 @@ interface PauseRequest {
  */
 export async function changePause({ paused, project, url, user, machine }: PauseRequest): Promise<string[]> {
   const apiKey = readKey(machine, url);
-  const client = new AdministrationClient({ url, retries: RETRIES, ...(apiKey !== undefined && { apiKey }) });
+  const client = new AdministrationClient({
+    url,
+    retries: RETRIES,
+    timeoutMs: TIMEOUT_MS,
+    ...(apiKey !== undefined && { apiKey }),
+  });
   const of = { user_id: user };
   return atService(url, async () => {
     if (project === undefined) {
