@@ -3,7 +3,7 @@ import { UnchangeableFile } from './edit/failures.ts';
 import { deleteFile, readBytes, removeIfEmpty, writeBytes } from './edit/files.ts';
 import { type FilePlan, getDigest, planFile, type WantedEntries } from './edit/plan-file.ts';
 import { getOwnFiles, joinPath } from './machine.ts';
-import { AGENT_PROGRAMS } from './programs/index.ts';
+import { getConnectionEdits } from './programs/index.ts';
 import {
   type ConnectRecord,
   type FileRecord,
@@ -90,7 +90,7 @@ function sortKeys(value: object): object {
 
 function getEditsByPath(connection: Connection, machine: Machine): Map<string, FileEdit[]> {
   const byPath = new Map<string, FileEdit[]>();
-  for (const edit of AGENT_PROGRAMS[connection.program].getEdits(connection, machine)) {
+  for (const edit of getConnectionEdits(connection, machine)) {
     byPath.set(edit.path, [...(byPath.get(edit.path) ?? []), edit]);
   }
   return byPath;

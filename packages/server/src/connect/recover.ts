@@ -6,7 +6,7 @@ import { readBytes } from './edit/files.ts';
 import { findValue, parseJson } from './edit/json-text.ts';
 import { getOwnFiles } from './machine.ts';
 import type { ConnectionId } from './plan.ts';
-import { AGENT_PROGRAMS } from './programs/index.ts';
+import { getConnectionEdits } from './programs/index.ts';
 import { type ConnectRecord, isSameConnection, type RecordedConnection } from './record.ts';
 import { CAPTURES, type FileEdit, type JsonEntry, type JsonValue, type Machine, OWNED_MARK } from './types.ts';
 
@@ -27,9 +27,10 @@ export function recoverConnections(machine: Machine, record: ConnectRecord, ids:
   for (const { program, project } of ids) {
     const id = { program, ...(project !== undefined && { project }) };
     if (record.connections.some((connection) => isSameConnection(connection, id))) continue;
-    const files = AGENT_PROGRAMS[program]
-      .getEdits({ ...id, ...ALL_ENTRIES }, machine)
-      .map((edit) => ({ path: edit.path, ...findEntries(edit, machine) }));
+    const files = getConnectionEdits({ ...id, ...ALL_ENTRIES }, machine).map((edit) => ({
+      path: edit.path,
+      ...findEntries(edit, machine),
+    }));
     const options = files.map(({ evidence }) => toOptions(evidence)).find((each) => each !== undefined);
     if (options === undefined) continue;
     record.connections.push({ ...id, ...options, connectedAt: new Date().toISOString(), node: machine.node });

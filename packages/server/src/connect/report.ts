@@ -55,7 +55,11 @@ export function formatConnection(connection: Connection, machine: Machine): stri
   const { title, getAdvice } = AGENT_PROGRAMS[program];
   const place = project === undefined ? '' : ` in ${toPrintable(project)}`;
   const ownership =
-    project === undefined ? [] : ['The files name this user and paths of this machine, so keep them out of commits.'];
+    project === undefined
+      ? []
+      : [
+          'The files name this user and paths of this machine. Git ignores new ones in this clone; keep changes of tracked ones out of commits.',
+        ];
   const lines = [...getEffects(connection), ...getAdvice(connection, machine), ...ownership];
   return [`${title} is connected${place} as ${toPrintable(user)} at ${url}.`, ...lines.map((line) => `  ${line}`)];
 }

@@ -2,7 +2,6 @@ import { getHookCommand } from '../command-text.ts';
 import { getFolder, joinPath } from '../machine.ts';
 import type { Connection, FileEdit, JsonEntry, JsonValue, Machine } from '../types.ts';
 import { getEvents, HOOK_TIMEOUT_SECONDS, toFlatEntries } from './hook-entries.ts';
-import { getIgnoreEdits } from './ignored-files.ts';
 
 /** With names that begin with a capital letter, Copilot CLI sends the fields that VS Code sends (documented). */
 const EVENTS = { start: 'SessionStart', prompt: 'UserPromptSubmit', end: 'Stop', compaction: 'PreCompact' };
@@ -19,10 +18,7 @@ export function getCopilotHookEdits(connection: Connection, machine: Machine): F
   const handler = toHandler({ ...connection, program: 'copilot-cli' }, machine);
   const handlers: JsonEntry[] = toFlatEntries(getEvents(connection, EVENTS), handler);
   if (handlers.length === 0) return [];
-  return [
-    { kind: 'json', path, entries: [{ path: ['version'], value: 1, isDefault: true }, ...handlers] },
-    ...(project === undefined ? [] : getIgnoreEdits(machine, project, '.github/hooks/memoryd.json')),
-  ];
+  return [{ kind: 'json', path, entries: [{ path: ['version'], value: 1, isDefault: true }, ...handlers] }];
 }
 
 function toHandler(connection: Connection, machine: Machine): JsonValue {

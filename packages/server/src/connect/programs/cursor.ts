@@ -3,7 +3,6 @@ import { anyExists, getOwnFiles, isOnPath, joinPath } from '../machine.ts';
 import { type AgentProgram, type FileEdit, OWNED_MARK } from '../types.ts';
 import { getMcpUrl } from '../urls.ts';
 import { getEvents, getHeaders, getKeyAdvice, KEY_VARIABLE, toFlatEntries } from './hook-entries.ts';
-import { getIgnoreEdits } from './ignored-files.ts';
 
 const EVENTS = {
   start: 'sessionStart',
@@ -48,11 +47,7 @@ export const cursor: AgentProgram = {
     ];
     if (project === undefined || !recall) return edits;
     const rules = joinPath(machine, folder, 'rules', 'memoryd.mdc');
-    return [
-      ...edits,
-      { kind: 'whole', path: rules, content: RULES },
-      ...getIgnoreEdits(machine, project, '.cursor/rules/memoryd.mdc'),
-    ];
+    return [...edits, { kind: 'whole', path: rules, content: RULES }];
   },
   getAdvice: (connection, machine) => [
     'Restart Cursor, and turn on the MCP server memoryd in Settings, Tools & MCP.',

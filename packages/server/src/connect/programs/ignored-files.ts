@@ -4,17 +4,20 @@ import { joinPath } from '../machine.ts';
 import type { FileEdit, Machine } from '../types.ts';
 
 /**
- * Returns the change that makes git ignore a file of a project. The change is in `.git/info/exclude`, which git keeps on
- * this machine, so that no file of the team changes. Returns nothing outside a git repository.
+ * Returns the changes that make git ignore files of a project, because they name the user and paths of this machine. Files
+ * that git tracks are not ignored. The changes are in `.git/info/exclude`, which git keeps on this machine, so that no
+ * file of the team changes. Returns nothing outside a git repository.
  *
- * @param file the path relative to the project's folder, with slashes
+ * @param files absolute paths in the project's folder
  */
-export function getIgnoreEdits(machine: Machine, project: string, file: string): FileEdit[] {
+export function getIgnoreEdits(machine: Machine, project: string, files: readonly string[]): FileEdit[] {
   const repository = findRepository(project);
   if (repository === undefined) return [];
-  const below = project.slice(repository.top.length).replaceAll('\\', '/').replace(/^\//, '');
-  const line = `/${below === '' ? '' : `${below}/`}${file}`;
-  return [{ kind: 'line', path: joinPath(machine, repository.gitFolder, 'info', 'exclude'), line }];
+  const path = joinPath(machine, repository.gitFolder, 'info', 'exclude');
+  return files.map((file) => {
+    const below = file.slice(repository.top.length).replaceAll('\\', '/').replace(/^\/*/, '/');
+    return { kind: 'line', path, line: below.replaceAll(/[*?[]/g, '\\$&') };
+  });
 }
 
 /** Returns the nearest folder with a `.git`, and the git folder that worktrees share. */

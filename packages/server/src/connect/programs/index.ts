@@ -1,4 +1,4 @@
-import type { AgentProgram, ProgramName } from '../types.ts';
+import type { AgentProgram, Connection, FileEdit, Machine, ProgramName } from '../types.ts';
 import { antigravity } from './antigravity.ts';
 import { claudeCode } from './claude-code.ts';
 import { claudeDesktop } from './claude-desktop.ts';
@@ -6,6 +6,7 @@ import { codex } from './codex.ts';
 import { copilotCli } from './copilot-cli.ts';
 import { cursor } from './cursor.ts';
 import { geminiCli } from './gemini-cli.ts';
+import { getIgnoreEdits } from './ignored-files.ts';
 import { openCode } from './opencode.ts';
 import { vscode } from './vscode.ts';
 
@@ -21,3 +22,11 @@ export const AGENT_PROGRAMS: Readonly<Record<ProgramName, AgentProgram>> = {
   'copilot-cli': copilotCli,
   'claude-desktop': claudeDesktop,
 };
+
+/** Returns all changes of files that connect a program. Throws a UsageError if the program has no files for a project. */
+export function getConnectionEdits(connection: Connection, machine: Machine): FileEdit[] {
+  const { program, project } = connection;
+  const edits = AGENT_PROGRAMS[program].getEdits(connection, machine);
+  if (project === undefined) return edits;
+  return [...edits, ...getIgnoreEdits(machine, project, [...new Set(edits.map(({ path }) => path))])];
+}

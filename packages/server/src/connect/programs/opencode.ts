@@ -3,7 +3,6 @@ import { anyExists, getFolder, getOwnFiles, isOnPath, joinPath } from '../machin
 import type { AgentProgram, FileEdit, Machine } from '../types.ts';
 import { getHookUrl, getMcpUrl } from '../urls.ts';
 import { getHeaders, MCP_TIMEOUT_MS } from './hook-entries.ts';
-import { getIgnoreEdits } from './ignored-files.ts';
 
 export const openCode: AgentProgram = {
   name: 'opencode',
@@ -35,7 +34,6 @@ export const openCode: AgentProgram = {
         path: joinPath(machine, folder, 'plugins', 'memoryd.js'),
         content: getPluginText({ url: getHookUrl(connection), capture, keyFile: key }),
       },
-      ...(project === undefined ? [] : getIgnoreEdits(machine, project, '.opencode/plugins/memoryd.js')),
     ];
   },
   getAdvice: () => ['Start OpenCode again; a running OpenCode keeps its plugins.'],

@@ -1,11 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'smol-toml';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { applyEdit } from '../edit/edit.ts';
 import { type Connection, type Machine, PROGRAMS, type ProgramName } from '../types.ts';
-import { AGENT_PROGRAMS } from './index.ts';
+import { AGENT_PROGRAMS, getConnectionEdits } from './index.ts';
 
 let home: string;
 
@@ -190,8 +190,17 @@ describe('the entries of an agent program', () => {
     for (const text of names.flat()) expect(text).toMatch(/MEMORYD_API_KEY|\{file:|\$\{input:memoryd-key\}/);
   });
 
-  it('git ignores the files of a project that name paths of this machine', () => {
-    const edits = AGENT_PROGRAMS.cursor.getEdits(toConnection('cursor', { project: process.cwd() }), linux());
-    expect(edits.at(-1)).toMatchObject({ kind: 'line', line: '/.cursor/rules/memoryd.mdc' });
+  it('git ignores the files of a project that name paths of this machine, also in a folder below', () => {
+    const top = join(home, 'repository');
+    mkdirSync(join(top, '.git'), { recursive: true });
+    const project = join(top, 'a[1]');
+    const edits = getConnectionEdits(toConnection('cursor', { project }), linux());
+    expect(edits.filter(({ kind }) => kind === 'line')).toEqual(
+      ['mcp.json', 'hooks.json', 'rules/memoryd.mdc'].map((file) => ({
+        kind: 'line',
+        path: join(top, '.git/info/exclude'),
+        line: `/a\\[1]/.cursor/${file}`,
+      })),
+    );
   });
 });
