@@ -1,13 +1,12 @@
 // The build makes one minified CommonJS file of this. It always exits with 0, and prints nothing if the service does not
 // respond in time.
-import { mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { statSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
+import { logError } from './hook-log.js';
 import { getProjectHeaders, read } from './project-headers.js';
 
 const LOG = '__LOG__';
-/** Maximum size of the log that is kept, in characters. */
-const MAX_LOG_LENGTH = 9999;
 /** Maximum size of a body in bytes, which is the limit of the service. */
 const MAX_BODY_BYTES = 65_536;
 /** Time after which the process ends in any case, in ms. */
@@ -18,16 +17,8 @@ const [program, address, argument] = process.argv.slice(2);
 
 const end = () => process.exit(0);
 
-/** Ends the process. Logs the error, unless the log has a line of today. */
-function fail({ message }) {
-  try {
-    const now = new Date().toISOString();
-    const log = read(LOG) ?? '';
-    if (!log.includes(now.slice(0, 10))) {
-      mkdirSync(dirname(LOG), { recursive: true });
-      writeFileSync(LOG, `${log.slice(-MAX_LOG_LENGTH)}${now} ${program} ${message}\n`);
-    }
-  } catch {}
+function fail(error) {
+  logError(LOG, program, error);
   end();
 }
 

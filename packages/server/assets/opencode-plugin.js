@@ -1,8 +1,9 @@
 // The build makes one file of this. The plugin runs inside OpenCode: it never throws, and adds nothing if the service does
 // not respond in time.
+import { logError } from './hook-log.js';
 import { getProjectHeaders, read } from './project-headers.js';
 
-const { url, keyFile, capture } = JSON.parse('__SETTINGS__');
+const { url, keyFile, capture, log } = JSON.parse('__SETTINGS__');
 /** Time that the plugin waits for the service, in ms; the service has a shorter deadline of its own. */
 const DEADLINE_MS = url.startsWith('https:') ? 1800 : 600;
 /** Longest text that is sent, in characters. */
@@ -30,8 +31,10 @@ export const Memoryd = async ({ client, directory }) => {
         body: JSON.stringify({ event, session_id: sessionId, parent_id: parents.get(sessionId), directory, ...fields }),
         signal: AbortSignal.timeout(DEADLINE_MS),
       });
-      return response.ok ? (await response.json()).context : undefined;
-    } catch {
+      if (!response.ok) throw new Error(`status ${response.status}`);
+      return (await response.json()).context;
+    } catch (error) {
+      logError(log, 'opencode', error.cause ?? error);
       return undefined;
     }
   }

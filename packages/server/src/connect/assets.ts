@@ -10,7 +10,7 @@ export function getHookText(log: string): string {
 }
 
 /** Returns the text of the OpenCode plugin. */
-export function getPluginText(settings: { url: string; capture: Capture; keyFile: string }): string {
+export function getPluginText(settings: { url: string; capture: Capture; keyFile: string; log: string }): string {
   return fill(readFileSync(getBuiltFile('opencode-plugin.js'), 'utf8'), { SETTINGS: JSON.stringify(settings) });
 }
 

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -47,6 +47,8 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
+const getLog = () => join(folder, 'log', 'hook.log');
+
 /** Loads the plugin from a file, as OpenCode does. */
 async function load({
   capture = 'prompts',
@@ -57,7 +59,7 @@ async function load({
 } = {}): Promise<Plugin> {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks/opencode?user_id=ada${fragment}`;
   const path = join(folder, `memoryd-${capture}${fragment.replace('#', '-')}.mjs`);
-  writeFileSync(path, getPluginText({ url, capture, keyFile: join(folder, 'key') }));
+  writeFileSync(path, getPluginText({ url, capture, keyFile: join(folder, 'key'), log: getLog() }));
   const exported = await import(pathToFileURL(path).href);
   expect(Object.keys(exported)).toEqual(['Memoryd']);
   const messages = [
@@ -120,6 +122,13 @@ describe('the OpenCode plugin', () => {
   it('tells the service that a session was compacted', async () => {
     await (await load()).event({ event: { type: 'session.compacted', properties: { sessionID: 'ses_1' } } });
     expect(bodies).toMatchObject([{ event: 'session.compacted', session_id: 'ses_1' }]);
+  });
+
+  it('logs one line a day if the service refuses access', async () => {
+    respond = (_, response) => response.writeHead(401).end('{"error":{}}');
+    const plugin = await load();
+    for (const id of ['msg_1', 'msg_2']) await prompt(plugin, id, [text('What may Ada eat?')]);
+    expect(readFileSync(getLog(), 'utf8')).toMatch(/^\d{4}-\S+Z opencode status 401\n$/);
   });
 
   it.each([

@@ -10,7 +10,7 @@ export const openCode: AgentProgram = {
   isInstalled: (machine) => anyExists(getOpenCodeFolder(machine)) || isOnPath(machine, 'opencode'),
   getEdits(connection, machine) {
     const { project, capture, recall } = connection;
-    const { key } = getOwnFiles(machine);
+    const { key, log } = getOwnFiles(machine);
     const server = {
       type: 'remote',
       url: getMcpUrl(connection),
@@ -32,7 +32,7 @@ export const openCode: AgentProgram = {
       {
         kind: 'whole',
         path: joinPath(machine, folder, 'plugins', 'memoryd.js'),
-        content: getPluginText({ url: getHookUrl(connection), capture, keyFile: key }),
+        content: getPluginText({ url: getHookUrl(connection), capture, keyFile: key, log }),
       },
     ];
   },
