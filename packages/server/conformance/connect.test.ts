@@ -150,7 +150,7 @@ describe('memoryd connect', () => {
     expect(stdout).toContain(`Claude Code is connected as zoe at ${getUrl()}.`);
   });
 
-  it('says that the hooks of the user run in a project too', async () => {
+  it('says in a project that the hooks of the user run there', async () => {
     const { home, connect, env } = createHome();
     await connect('codex', '--url', getUrl());
     const cwd = join(home, 'garden');

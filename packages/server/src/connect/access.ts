@@ -53,7 +53,7 @@ export async function prepareAccess(
     );
   }
   const given = env[KEY_VARIABLE] || env[getVariable('apiKey')];
-  if (!given) throw new UsageError(howToGetAKey(account, getMessage(refusal.error)));
+  if (!given) throw new UsageError(`${account.url} needs an API key; ${howToMakeAKey(account)}`);
   const made = await makeKey(account, given);
   if (made === undefined) await assertUsable(account, given);
   writeKey(path, made?.key ?? given);
@@ -175,10 +175,6 @@ function createClient(url: string, apiKey: string | undefined): AdministrationCl
 function writeKey(path: string, key: string): void {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, `${key}\n`, { mode: 0o600, flag: 'wx' });
-}
-
-function howToGetAKey(account: Account, reason: string): string {
-  return `${account.url} needs an API key (${reason}); ${howToMakeAKey(account)}`;
 }
 
 /** Returns the steps to a key. The first key of a service ends its use without a key, so it is never made unasked. */

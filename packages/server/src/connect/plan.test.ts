@@ -221,6 +221,16 @@ describe('connect', () => {
     expect(readdirSync(project)).toEqual([]);
   });
 
+  it('connect makes no folder at the end of a link', async () => {
+    mkdirSync(join(home, '.claude'));
+    symlinkSync(join(home, 'gone', 'settings.json'), join(home, '.claude', 'settings.json'));
+    const { skipped } = await connect(toConnection('claude-code'));
+    expect(skipped).toMatchObject([{ reason: expect.stringContaining('whose folder does not exist') }]);
+    expect(existsSync(join(home, 'gone'))).toBe(false);
+    await disconnect({ program: 'claude-code' });
+    expect(readRecord(machine)).toMatchObject({ connections: [], files: [] });
+  });
+
   it('remove leaves a file alone that the person has written in place of the file of memoryd', async () => {
     await connect(toConnection('opencode'));
     write('.config/opencode/plugins/memoryd.js', 'export const mine = 1;\n');

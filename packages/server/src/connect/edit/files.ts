@@ -49,6 +49,9 @@ export async function writeBytes(path: string, bytes: Buffer | string, mode?: nu
   const target = followLinks(path);
   assertWritable(target);
   const missing = getMissingFolders(dirname(target));
+  if (target !== path && missing.length > 0) {
+    throw new UnchangeableFile(`it is a link to ${target}, whose folder does not exist; correct or remove the link`);
+  }
   await mkdir(dirname(target), { recursive: true });
   await writeFile(target, bytes, mode === undefined ? {} : { mode });
   return missing;
