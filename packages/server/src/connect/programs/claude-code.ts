@@ -1,3 +1,5 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { parse } from 'jsonc-parser';
 import { getHookCommand } from '../command-text.ts';
 import { anyExists, getOwnFiles, isOnPath, joinPath } from '../machine.ts';
 import type { AgentProgram, Connection, Machine } from '../types.ts';
@@ -36,9 +38,18 @@ export const claudeCode: AgentProgram = {
     ...(connection.project === undefined
       ? ['Start a new session of Claude Code; running sessions keep their settings.']
       : ['Start Claude Code in this folder, and accept the MCP server and the hooks when it asks.']),
+    ...getDisabledAdvice(getFiles(connection, machine).settings),
     ...getKeyAdvice(connection, getOwnFiles(machine).key),
   ],
 };
+
+/** Returns a sentence if the settings turn all hooks off. */
+function getDisabledAdvice(settings: string): string[] {
+  if (!existsSync(settings)) return [];
+  const { disableAllHooks } = (parse(readFileSync(settings, 'utf8')) ?? {}) as { disableAllHooks?: unknown };
+  if (disableAllHooks !== true) return [];
+  return [`Claude Code runs no hooks, because disableAllHooks is true in ${settings}: set it to false.`];
+}
 
 function getFolder(machine: Machine): string {
   return machine.env.CLAUDE_CONFIG_DIR || joinPath(machine, machine.home, '.claude');

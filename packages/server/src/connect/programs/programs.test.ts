@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'smol-toml';
@@ -188,6 +188,15 @@ describe('the entries of an agent program', () => {
       return texts.map((files) => Object.values(files).join('\n'));
     });
     for (const text of names.flat()) expect(text).toMatch(/MEMORYD_API_KEY|\{file:|\$\{input:memoryd-key\}/);
+  });
+
+  it('the advice for Claude Code names settings that turn all hooks off', () => {
+    const machine = linux({ CLAUDE_CONFIG_DIR: home });
+    const getAdvice = () => AGENT_PROGRAMS['claude-code'].getAdvice(toConnection('claude-code'), machine).join('\n');
+    writeFileSync(join(home, 'settings.json'), '{\n  // none\n  "disableAllHooks": true\n}\n');
+    expect(getAdvice()).toContain(`disableAllHooks is true in ${join(home, 'settings.json')}`);
+    writeFileSync(join(home, 'settings.json'), '{}');
+    expect(getAdvice()).not.toContain('disableAllHooks');
   });
 
   it('git ignores the files of a project that name paths of this machine, also in a folder below', () => {
