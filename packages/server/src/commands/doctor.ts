@@ -1,13 +1,9 @@
 import { userInfo } from 'node:os';
 import { styleText } from 'node:util';
 import { Option } from 'commander';
-import { readKey } from '../connect/access.ts';
-import { getMachine } from '../connect/machine.ts';
-import { checkConnections } from '../doctor/connections.ts';
 import { checkDisk, existingFolder } from '../doctor/disk.ts';
 import { checkFile } from '../doctor/file.ts';
 import type { Finding } from '../doctor/finding.ts';
-import { checkHooks } from '../doctor/hooks.ts';
 import { checkModels } from '../doctor/model.ts';
 import { checkNode } from '../doctor/node.ts';
 import { checkPort, findServiceUrl } from '../doctor/port.ts';
@@ -56,22 +52,19 @@ async function examine(flags: DoctorFlags, env: Environment): Promise<void> {
 async function getFindings(flags: DoctorFlags, settings: Settings): Promise<Finding[]> {
   const { user: userId = getAccountName() } = flags;
   const { apiKey, url } = settings;
+  const { checkPrograms } = await import('../doctor/connections.ts');
   if (isRemote(flags, settings)) {
     const service = await checkService(await serviceAt(settings), url);
     const responds = service.every(({ state }) => state !== 'problem');
-    const hooks = responds ? await checkHooks({ url, apiKey: apiKey ?? readKey(getMachine(), url), userId }) : [];
-    return [...service, ...hooks, ...(await checkConnections({ url, userId }))];
+    return [...service, ...(await checkPrograms({ url, userId, apiKey }, responds))];
   }
   const { dbPath, databaseUrl } = settings.database;
   const database = databaseUrl === undefined ? await checkDatabaseFile(dbPath) : [await checkServer(databaseUrl)];
   const models = await checkModels(settings);
   const port = await checkPort(settings);
   const localUrl = port.state === 'problem' ? undefined : await findServiceUrl(settings);
-  const hooks =
-    localUrl === undefined
-      ? []
-      : await checkHooks({ url: localUrl, apiKey: apiKey ?? readKey(getMachine(), localUrl), userId });
-  return [...database, ...models, port, ...hooks, ...(await checkConnections({ url: localUrl, userId }))];
+  const programs = await checkPrograms({ url: localUrl, userId, apiKey }, localUrl !== undefined);
+  return [...database, ...models, port, ...programs];
 }
 
 /** Returns the name of the account that runs this process; undefined for a process without an account. */

@@ -10,6 +10,22 @@ import { getMessage } from '../error-text.ts';
 import type { Finding } from './finding.ts';
 import { checkHooks } from './hooks.ts';
 
+/** A service, if one was found, and a user of it. */
+type Checked = { [Name in 'url' | 'userId' | 'apiKey']?: string | undefined };
+
+/**
+ * Reports what the hooks of a user did at a service, and checks the connected programs.
+ *
+ * @param responds whether the service responds
+ */
+export async function checkPrograms({ url, userId, apiKey }: Checked, responds: boolean): Promise<Finding[]> {
+  const hooks =
+    url === undefined || !responds
+      ? []
+      : await checkHooks({ url, userId, apiKey: apiKey ?? readKey(getMachine(), url) });
+  return [...hooks, ...(await checkConnections({ url, userId }))];
+}
+
 /**
  * Checks the programs that `memoryd connect` connected: whether their services respond, and whether their files are there
  * and trusted. No findings if no program is connected.
@@ -17,7 +33,7 @@ import { checkHooks } from './hooks.ts';
  * @param reported a service and user whose hooks are reported already
  */
 export async function checkConnections(
-  reported: { [Name in 'url' | 'userId']?: string | undefined } = {},
+  reported: Pick<Checked, 'url' | 'userId'> = {},
   machine = getMachine(),
 ): Promise<Finding[]> {
   try {
