@@ -151,7 +151,7 @@ describe('the status of connected programs', () => {
     expect((await client.memories('user_id=ada')).total).toBe(total);
     const lines = await changePause({ ...request, paused: false, project: '/home/ada/garden' });
     expect(lines).toEqual([
-      'Hooks no longer ignore /home/ada/garden.',
+      'The hooks of ada no longer ignore /home/ada/garden.',
       expect.stringContaining('still ignore /home/ada,'),
     ]);
     expect(await changePause({ ...request, paused: false, project: '/home/ada' })).toHaveLength(1);

@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
@@ -148,6 +148,37 @@ describe('memoryd connect', () => {
     await connect('codex', '--url', getUrl(), '--user', 'zoe');
     const { stdout } = await connect('claude-code');
     expect(stdout).toContain(`Claude Code is connected as zoe at ${getUrl()}.`);
+  });
+
+  it('connects another program to the same service if the users of the others differ', async () => {
+    const { connect } = createHome();
+    await connect('codex', '--url', getUrl(), '--user', 'zoe');
+    await connect('gemini-cli', '--user', 'yan');
+    expect((await connect('claude-code')).stdout).toContain(`at ${getUrl()}.`);
+  });
+
+  it('pauses and resumes the hooks of every connected user', async () => {
+    const { connect } = createHome();
+    await connect('codex', '--url', getUrl(), '--user', 'pia');
+    await connect('gemini-cli', '--user', 'pat');
+    const isPaused = (user: string) => memoryd.get<{ paused: boolean }>(`/hooks?user_id=${user}`);
+    expect((await connect('--pause')).stdout).toMatch(/hooks of pia .*\n.*hooks of pat /);
+    for (const user of ['pia', 'pat']) expect(await isPaused(user)).toMatchObject({ paused: true });
+    await connect('--resume');
+    for (const user of ['pia', 'pat']) expect(await isPaused(user)).toMatchObject({ paused: false });
+  });
+
+  it('removes the rest if a link has replaced a folder that it made', async () => {
+    const { home, connect, env } = createHome();
+    const cwd = join(home, 'garden');
+    mkdirSync(cwd);
+    await runCommand(['connect', 'cursor', '--project', '--url', getUrl()], { env, cwd });
+    const rules = join(cwd, '.cursor/rules');
+    rmSync(rules, { recursive: true });
+    symlinkSync(createTemporaryFolder(), rules);
+    expect(await runCommand(['connect', '--project', '--remove'], { env, cwd })).toMatchObject({ code: 0, stderr: '' });
+    expect(readdirSync(join(cwd, '.cursor'))).toEqual(['rules']);
+    expect((await connect('--status')).stdout).not.toContain('Cursor');
   });
 
   it('says in a project that the hooks of the user run there', async () => {

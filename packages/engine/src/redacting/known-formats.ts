@@ -74,8 +74,8 @@ function* findMatches(text: string, { kind, pattern, accepts, isWhole }: Format)
 }
 
 function getSecretRange({ indices }: RegExpExecArray): [number, number] {
-  const { secret, quoted, bare } = indices?.groups ?? {};
-  return secret ?? quoted ?? bare ?? (indices?.[0] as [number, number]);
+  const { secret, escaped, quoted, bare } = indices?.groups ?? {};
+  return secret ?? escaped ?? quoted ?? bare ?? (indices?.[0] as [number, number]);
 }
 
 function replaceByMarkers(text: string, spans: readonly Span[]): Redacted {
@@ -96,8 +96,8 @@ function replaceByMarkers(text: string, spans: readonly Span[]): Redacted {
 interface Format {
   kind: string;
   /**
-   * Matches a secret. The group `secret`, `quoted` or `bare` is the secret; without such a group, the whole match is
-   * the secret. Must match in linear time, for example by bounded repetitions.
+   * Matches a secret. The group `secret`, `escaped`, `quoted` or `bare` is the secret; without such a group, the whole
+   * match is the secret. Must match in linear time, for example by bounded repetitions.
    */
   pattern: RegExp;
   /** Returns true if a match is a secret, and false if the match only resembles a secret. True if absent. */
@@ -119,18 +119,24 @@ const BEGIN_KEY = '-----BEGIN (?:[A-Z0-9]{1,16} ){0,4}PRIVATE KEY(?: BLOCK)?----
 const END_KEY = BEGIN_KEY.replace('BEGIN', 'END');
 
 /** Pattern between a name and its value: an assignment operator or a verb such as "is". */
-const ASSIGNS = String.raw`["'\x60]?(?:\s{0,4}(?:=>|:=|={1,3}|[:：]|是|は|이)\s{0,4}|\s{1,4}(?:is|was|ist|lautet|est|es|è|é)\s{1,4})`;
+const ASSIGNS = String.raw`\\?["'\x60]?(?:\s{0,4}(?:=>|:=|={1,3}|[:：]|是|は|이)\s{0,4}|\s{1,4}(?:is|was|ist|lautet|est|es|è|é)\s{1,4})`;
 /**
- * Pattern of a value of 8 to 512 characters. In quotes: any characters except white space and the quote. Otherwise:
- * ASCII up to the end of the sentence or a delimiter of the surrounding code or URL.
+ * Pattern of a value of 8 to 512 characters. In quotes: any characters except white space and the quote; the quotes may
+ * be escaped, as in JSON in a string. Otherwise: ASCII up to the end of the sentence or a delimiter of the surrounding code or URL.
  */
-const VALUE = String.raw`(?:"(?<secret>[^"\s]{8,512})"|'(?<quoted>[^'\s]{8,512})'|(?<bare>(?:[!#-%*+\-./0-:=?-Z\\^_a-z|~]|&(?![\w.-]{1,64}=)){8,512})(?<![.!?:])(?![\w(]))`;
+const VALUE = String.raw`(?:\\"(?<escaped>[^"\\\s]{8,512})\\"|"(?<secret>[^"\s]{8,512})"|'(?<quoted>[^'\s]{8,512})'|(?<bare>(?:[!#-%*+\-./0-:=?-Z\\^_a-z|~]|&(?![\w.-]{1,64}=)){8,512})(?<![.!?:])(?![\w(]))`;
 
 const PASSWORD_NAME = `(?:pass(?:word|wd|phrase|code|wort)s?|(?<=[_-])pass|pwd|kennwort|mot de passe|contraseña|senha|wachtwoord|hasło|парол[ья]|密码|密碼|パスワード|비밀번호)`;
 const KEY_NAME = `(?:(?:api|access|account|auth|signing|encryption|private|master|storage|shared)[ _-]?keys?|secrets?(?:[ _-]?(?:access[ _-]?)?key)?|tokens?|credentials?)`;
 
 function createAssignedFormat(kind: string, name: string, accepts: (secret: string) => boolean): Format {
   return { kind, pattern: new RegExp(name + ASSIGNS + VALUE, 'dgi'), accepts, isWhole: true };
+}
+
+/** Returns a format for the value of an option of a command line, such as `--password VALUE`. */
+function createOptionFormat(kind: string, name: string, accepts: (secret: string) => boolean): Format {
+  const option = String.raw`(?<![\w-])--(?:[\w-]{1,32}[_-])?${name}\s{1,4}`;
+  return { kind, pattern: new RegExp(option + VALUE, 'dgi'), accepts, isWhole: true };
 }
 
 /** Names of values, such as names of metadata fields, whose whole value is a secret. */
@@ -220,6 +226,15 @@ const FORMATS: readonly Format[] = [
   },
   createAssignedFormat('password', PASSWORD_NAME, looksLikePassword),
   createAssignedFormat('credential', KEY_NAME, looksLikeKey),
+  createOptionFormat('password', PASSWORD_NAME, looksLikePassword),
+  createOptionFormat('credential', KEY_NAME, looksLikeKey),
+  {
+    kind: 'aws-secret-key',
+    // Written in many ways, and without a prefix: 40 characters of Base64, at most 64 characters after what names them.
+    pattern:
+      /(?:aws|secret|(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16})[\s\S]{0,64}?(?<![A-Za-z0-9/+])(?<secret>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])/dgi,
+    accepts: (secret) => /^(?=.*[0-9])(?=.*[a-z]).*[A-Z]/.test(secret),
+  },
   {
     kind: 'payment-card',
     // Digits as printed on cards or without separators. Excludes digits in a longer number or in an account number (ISO

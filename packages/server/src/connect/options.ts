@@ -4,7 +4,7 @@ import { loadSettings } from '../settings/file.ts';
 import type { Environment, Flags } from '../settings/read.ts';
 import { getSuggestion } from '../suggestion.ts';
 import { UsageError } from '../usage-error.ts';
-import { type ConnectRecord, isSameConnection, type RecordedConnection } from './record.ts';
+import { type ConnectRecord, isSameConnection } from './record.ts';
 import { type Capture, type Connection, type Machine, PROGRAMS, type ProgramName } from './types.ts';
 
 /** Range of `--budget` in tokens, as the service has it. */
@@ -77,19 +77,26 @@ export function toConnection(
   };
 }
 
-/** Returns the address and the user of all connections, so that programs share their memories; undefined if they differ. */
-function getCommonAccount({ connections: [first, ...others] }: ConnectRecord): RecordedConnection | undefined {
-  return others.every(({ url, user }) => url === first?.url && user === first.user) ? first : undefined;
+/** A service, and a user of it. */
+export interface Account {
+  url: string;
+  user: string;
 }
 
-/** Returns the address of the service and the user: of flags, else of a present connection, else the defaults. */
-export function toAccount(
-  flags: ConnectFlags,
-  env: Environment,
-  present: { url: string; user: string } | undefined,
-): { url: string; user: string } {
-  const url = flags.url === undefined && present ? present.url : getUrl(flags, env);
-  return { url, user: getUser(flags.user ?? present?.user ?? getLoginName(env)) };
+/** The address and the user, as far as connections have them. */
+type KnownAccount = { [Name in keyof Account]?: string | undefined };
+
+/** Returns the address, and the user, that all connections have, so that programs share their memories. */
+function getCommonAccount({ connections: [first, ...others] }: ConnectRecord): KnownAccount {
+  const getCommon = (name: 'url' | 'user') =>
+    others.every((each) => each[name] === first?.[name]) ? first?.[name] : undefined;
+  return { url: getCommon('url'), user: getCommon('user') };
+}
+
+/** Returns the address of the service and the user: of flags, else of present connections, else the defaults. */
+export function toAccount(flags: ConnectFlags, env: Environment, present: KnownAccount = {}): Account {
+  const url = flags.url === undefined && present.url !== undefined ? present.url : getUrl(flags, env);
+  return { url, user: getUser(flags.user ?? present.user ?? getLoginName(env)) };
 }
 
 function getUrl(flags: ConnectFlags, env: Environment): string {

@@ -8,7 +8,7 @@ import { removeBundle, writeBundle } from './bundle.ts';
 import { choosePrograms } from './choose.ts';
 import { withLock } from './lock.ts';
 import { getMachine } from './machine.ts';
-import { type ConnectFlags, getProject, toAccount, toConnection, toPrograms } from './options.ts';
+import { type Account, type ConnectFlags, getProject, toAccount, toConnection, toPrograms } from './options.ts';
 import { removeOwnFiles, writeHook } from './own-files.ts';
 import { applyPlan, type ConnectionId, isChange, type Plan, planConnections, type SkippedFile } from './plan.ts';
 import { AGENT_PROGRAMS } from './programs/index.ts';
@@ -61,11 +61,20 @@ async function printLines(lines: readonly string[]): Promise<void> {
   for (const line of lines) await write(`${line}\n`);
 }
 
+/** Pauses the hooks of every connected user. Pauses the others too if a service does not respond, and then rejects. */
 async function pause({ flags, env, machine }: Call): Promise<void> {
   const project = getProject(flags, machine);
-  const account = toAccount(flags, env, readRecord(machine).connections.at(-1));
   const paused = flags.pause === true;
-  await printLines(await changePause({ ...account, paused, machine, ...(project !== undefined && { project }) }));
+  const { connections } = readRecord(machine);
+  const accounts = (connections.length === 0 ? [{}] : connections).map((each) => toAccount(flags, env, each));
+  const isFirst = ({ url, user }: Account, index: number) =>
+    accounts.findIndex((each) => each.url === url && each.user === user) === index;
+  const errors: unknown[] = [];
+  for (const account of accounts.filter(isFirst)) {
+    const change = changePause({ ...account, paused, machine, ...(project !== undefined && { project }) });
+    await change.then(printLines, (error: unknown) => errors.push(error));
+  }
+  if (errors.length > 0) throw errors[0];
 }
 
 async function connect(call: Call, named: readonly ProgramName[]): Promise<void> {

@@ -62,12 +62,12 @@ export async function changePause({ paused, project, url, user, machine }: Pause
       { ignored_folders: paused ? [...others, project] : others },
       of,
     );
-    if (paused) return [`Hooks store and give nothing in ${project} and below it.`];
+    if (paused) return [`The hooks of ${user} store and give nothing in ${project} and below it.`];
     const above = now.filter((folder) =>
       project.startsWith(`${folder.replace(/[\\/]$/, '')}${machine.platform === 'win32' ? '\\' : '/'}`),
     );
     return [
-      `Hooks no longer ignore ${project}.`,
+      `The hooks of ${user} no longer ignore ${project}.`,
       ...above.map(
         (folder) => `They still ignore ${folder}, which contains it; run memoryd connect --project --resume there.`,
       ),

@@ -13,7 +13,7 @@ import type { HookOwner } from './owner-map.ts';
 import { canBeQuery, cutText, isAutomaticPrompt, isCommand, isWideEnough, toPersonText } from './person-text.ts';
 import type { HookEvent, Program, PromptEvent, StartEvent, TurnEndEvent } from './programs/program.ts';
 import { PROGRAMS, type ProgramName } from './programs/programs.ts';
-import { isInFolder, type Project, toFolderProject, toProjectTag } from './project.ts';
+import { isAbsolute, isInFolder, type Project, toFolderProject, toProjectTag } from './project.ts';
 import type { HookSession, HookSessions } from './sessions.ts';
 
 /** Maximum UTF-16 units of an answer that is stored. */
@@ -105,7 +105,8 @@ export async function answerHook(service: HookService, call: HookCall): Promise<
 function isAllowed({ paused, ignored_folders: ignored }: HookSettings, folders: readonly string[]): boolean {
   if (paused) return false;
   if (ignored.length === 0) return true;
-  return folders.length > 0 && !folders.some((folder) => ignored.some((each) => isInFolder(folder, each)));
+  const isOutside = (folder: string) => isAbsolute(folder) && !ignored.some((each) => isInFolder(folder, each));
+  return folders.length > 0 && folders.every(isOutside);
 }
 
 type Begun = Pick<HookAnswer, 'storing' | 'giving'>;

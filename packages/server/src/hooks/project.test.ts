@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isInFolder, readProject, toFolderProject, toProjectTag } from './project.ts';
+import { isAbsolute, isInFolder, readProject, toFolderProject, toProjectTag } from './project.ts';
 
 describe('readProject', () => {
   it.each([
@@ -55,6 +55,19 @@ describe('toProjectTag', () => {
     expect(toProjectTag({ id: 'garden' })).toBe('project:garden');
     expect(toProjectTag(toFolderProject('/home/ada/my garden') ?? { id: '' })).toBe('project:my garden');
     expect(toProjectTag(toFolderProject(`/${'😀'.repeat(200)}`) ?? { id: '' })).toBe(`project:${'😀'.repeat(60)}`);
+  });
+});
+
+describe('isAbsolute', () => {
+  it.each(['/srv', 'C:\\Users', 'c:/Users', '/c:/Users', '\\\\host\\share', 'file:///srv'])(
+    'returns true for %s',
+    (folder) => {
+      expect(isAbsolute(folder)).toBe(true);
+    },
+  );
+
+  it.each(['srv/private', '.', '~/private', ''])('returns false for %j', (folder) => {
+    expect(isAbsolute(folder)).toBe(false);
   });
 });
 

@@ -74,6 +74,11 @@ export function isInFolder(path: string, folder: string): boolean {
   return inner === outer || inner.startsWith(outer.endsWith('/') ? outer : `${outer}/`);
 }
 
+/** Returns whether a folder is known: a relative path may be any folder. */
+export function isAbsolute(folder: string): boolean {
+  return /^(?:\/|\\|[a-z]:)/i.test(normalizeFolder(folder));
+}
+
 function toComparable(folder: string): string {
   return normalizeFolder(folder).toLowerCase().replaceAll('\\', '/').replace(/^\/+/, '/');
 }

@@ -75,8 +75,8 @@ export function removeIfEmpty(folder: string): boolean {
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') return true;
-    // EEXIST is the code of some systems, EPERM that of Windows for a folder in use.
-    if (['ENOTEMPTY', 'EEXIST', 'EPERM', 'EBUSY'].includes(code)) return false;
+    // EEXIST is the code of some systems, EPERM that of Windows for a folder in use. ENOTDIR: a link has replaced the folder.
+    if (['ENOTEMPTY', 'EEXIST', 'EPERM', 'EBUSY', 'ENOTDIR'].includes(code)) return false;
     throw error;
   }
 }
