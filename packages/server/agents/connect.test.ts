@@ -106,10 +106,9 @@ describe.skipIf(!CAN_SEE_PROCESSES)('connected agent programs', { timeout: 900_0
       const silent = await runSession(running, 'Which plants stand in the cellar?');
       expect(silent.contexts).toEqual([]);
       expect(getNewLines(silent.output, usual, program)).toEqual([]);
-      // The plugin of OpenCode writes no log; the program of the others writes one line a day.
       const days = getLoggedDays(running);
       expect(days).toEqual([...new Set(days)]);
-      expect(days.length > 0).toBe(program !== openCode);
+      expect(days.length).toBeGreaterThan(0);
 
       await remove(running);
       for (const path of Object.keys(program.getFiles({ modelUrl: '', servers: {}, waitsForServers: false }))) {
