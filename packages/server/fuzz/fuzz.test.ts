@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { StatsResponse } from '@memoryd/contract';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -115,6 +116,10 @@ describe('a fuzzed service', () => {
     async () => {
       const all = createPlans(operations, REQUESTS);
       expect(all.length).toBeGreaterThanOrEqual(REQUESTS);
+      // Creating the requests may take longer than the server keeps an idle connection. A turn of the event loop lets
+      // the client see that the connection is closed; the first await may still be in the same turn.
+      await setImmediate();
+      await setImmediate();
       await seed();
       await runConcurrently(all, (plan) => session.send(plan));
       process.stdout.write(`${formatCounts(session.counts)}\n`);
