@@ -45,7 +45,7 @@ export function readRows<Row>(connection: Connection, query: Sql): Row[] {
 }
 
 /**
- * Returns the text of a statement. The unary plus changes no value. Without it, SQLite plans most statements anew at each
+ * Returns the text of a statement. The unary plus changes no value. Without it, SQLite plans most statements again at each
  * run, because it looks at the values of parameters for their plans, and this takes ten times as long as the run itself.
  */
 export function toText({ parts }: Sql): string {

@@ -13,18 +13,11 @@ import { isOwnMachine } from './loopback.ts';
 import { getOwnFiles } from './machine.ts';
 import { KEY_VARIABLE } from './programs/hook-entries.ts';
 import { readRecord, writeRecord } from './record.ts';
-import type { Machine } from './types.ts';
+import type { Account, Machine } from './types.ts';
 
 /** Maximum retries of a request, low because the person is waiting. */
 const RETRIES = 1;
 const TIMEOUT_MS = 10_000;
-
-/** A service, and the user whose memories programs store and read there. */
-interface Account {
-  /** Address of the service. */
-  url: string;
-  user: string;
-}
 
 /**
  * Makes sure that programs of the user can reach a service. Makes no key for a service that accepts requests without one.

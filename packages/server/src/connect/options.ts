@@ -5,7 +5,7 @@ import type { Environment, Flags } from '../settings/read.ts';
 import { getSuggestion } from '../suggestion.ts';
 import { UsageError } from '../usage-error.ts';
 import { type ConnectRecord, isSameConnection } from './record.ts';
-import { type Capture, type Connection, type Machine, PROGRAMS, type ProgramName } from './types.ts';
+import { type Account, type Capture, type Connection, type Machine, PROGRAMS, type ProgramName } from './types.ts';
 
 /** Range of `--budget` in tokens, as the service has it. */
 const MIN_BUDGET = 50;
@@ -75,12 +75,6 @@ export function toConnection(
     ...(budget !== undefined && { budget }),
     hasKey: present?.hasKey ?? false,
   };
-}
-
-/** A service, and a user of it. */
-export interface Account {
-  url: string;
-  user: string;
 }
 
 /** The address and the user, as far as connections have them. */

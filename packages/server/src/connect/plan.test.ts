@@ -13,6 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { toConnection } from './connection.fixture.ts';
 import { applyPlan, planConnections } from './plan.ts';
 import { readRecord } from './record.ts';
 import { recoverConnections } from './recover.ts';
@@ -60,16 +61,6 @@ function snapshot(folder = home): Record<string, string> {
       .map(({ entry, path }) => [relative(home, path), entry.isFile() ? readFileSync(path, 'latin1') : 'folder']),
   );
 }
-
-const toConnection = (program: ProgramName, options: Partial<Connection> = {}): Connection => ({
-  program,
-  url: 'http://127.0.0.1:8090',
-  user: 'ada',
-  capture: 'prompts',
-  recall: true,
-  hasKey: false,
-  ...options,
-});
 
 function change(changes: Parameters<typeof planConnections>[2]) {
   const record = readRecord(machine);

@@ -8,7 +8,7 @@ import { removeBundle, writeBundle } from './bundle.ts';
 import { choosePrograms } from './choose.ts';
 import { withLock } from './lock.ts';
 import { getMachine } from './machine.ts';
-import { type Account, type ConnectFlags, getProject, toAccount, toConnection, toPrograms } from './options.ts';
+import { type ConnectFlags, getProject, toAccount, toConnection, toPrograms } from './options.ts';
 import { removeOwnFiles, writeHook } from './own-files.ts';
 import { applyPlan, type ConnectionId, isChange, type Plan, planConnections, type SkippedFile } from './plan.ts';
 import { AGENT_PROGRAMS } from './programs/index.ts';
@@ -19,7 +19,7 @@ import { ensureService, removeService } from './service/service.ts';
 import { isHealthy } from './service/user-service.ts';
 import { changePause, getStatusLines } from './status.ts';
 import { describeStored } from './stored.ts';
-import { type Connection, type Machine, PROGRAMS, type ProgramName } from './types.ts';
+import { type Account, type Connection, type Machine, PROGRAMS, type ProgramName } from './types.ts';
 
 /** The command line, and the machine that it is for. */
 interface Call {

@@ -29,12 +29,15 @@ export const CAPTURES = ['prompts', 'turns', 'off'] as const;
 /** The texts that hooks store: the prompts of the person, also the last answer of each turn, or none. */
 export type Capture = (typeof CAPTURES)[number];
 
-/** The options of a connection, as `connect.json` records them. */
-interface ConnectOptions {
+/** A service, and the user whose memories programs store and read there. */
+export interface Account {
   /** The address of the service, without a slash at the end. */
   url: string;
-  /** The user whose memories the program stores and reads. */
   user: string;
+}
+
+/** The options of a connection, as `connect.json` records them. */
+interface ConnectOptions extends Account {
   capture: Capture;
   /** Whether hooks give memories to the program. */
   recall: boolean;

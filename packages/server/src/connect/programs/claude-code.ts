@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { parse } from 'jsonc-parser';
 import { getHookCommand } from '../command-text.ts';
-import { anyExists, getOwnFiles, isOnPath, joinPath } from '../machine.ts';
+import { anyExists, getFolder, getOwnFiles, isOnPath, joinPath } from '../machine.ts';
 import type { AgentProgram, Connection, Machine } from '../types.ts';
 import { getMcpUrl } from '../urls.ts';
 import {
@@ -18,7 +18,7 @@ const EVENTS = { start: 'SessionStart', prompt: 'UserPromptSubmit', end: 'Stop',
 export const claudeCode: AgentProgram = {
   name: 'claude-code',
   title: 'Claude Code',
-  isInstalled: (machine) => anyExists(getFolder(machine)) || isOnPath(machine, 'claude'),
+  isInstalled: (machine) => anyExists(getSettingsFolder(machine)) || isOnPath(machine, 'claude'),
   getEdits(connection, machine) {
     const { settings, mcp } = getFiles(connection, machine);
     const server = { type: 'http', url: getMcpUrl(connection), ...getHeaders(connection, `\${${KEY_VARIABLE}}`) };
@@ -51,8 +51,8 @@ function getDisabledAdvice(settings: string): string[] {
   return [`Claude Code runs no hooks, because disableAllHooks is true in ${settings}: set it to false.`];
 }
 
-function getFolder(machine: Machine): string {
-  return machine.env.CLAUDE_CONFIG_DIR || joinPath(machine, machine.home, '.claude');
+function getSettingsFolder(machine: Machine): string {
+  return getFolder(machine, 'CLAUDE_CONFIG_DIR', '.claude');
 }
 
 /** `settings.local.json` is the project file that the program keeps out of git; the hooks name paths of this machine. */
@@ -64,8 +64,8 @@ function getFiles({ project }: Connection, machine: Machine): { settings: string
     };
   }
   return {
-    settings: joinPath(machine, getFolder(machine), 'settings.json'),
+    settings: joinPath(machine, getSettingsFolder(machine), 'settings.json'),
     // The file moves into the folder that CLAUDE_CONFIG_DIR names (measured).
-    mcp: joinPath(machine, machine.env.CLAUDE_CONFIG_DIR || machine.home, '.claude.json'),
+    mcp: joinPath(machine, getFolder(machine, 'CLAUDE_CONFIG_DIR'), '.claude.json'),
   };
 }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'smol-toml';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { toConnection } from '../connection.fixture.ts';
 import { applyEdit } from '../edit/edit.ts';
 import { type Connection, type Machine, PROGRAMS, type ProgramName } from '../types.ts';
 import { AGENT_PROGRAMS, getConnectionEdits } from './index.ts';
@@ -38,16 +39,6 @@ const mac: Machine = {
   node: '/opt/homebrew/bin/node',
   folders: { config: '/Users/ada/Library/Preferences/memoryd', log: '/Users/ada/Library/Logs/memoryd' },
 };
-
-const toConnection = (program: ProgramName, options: Partial<Connection> = {}): Connection => ({
-  program,
-  url: 'http://127.0.0.1:8090',
-  user: 'ada',
-  capture: 'prompts',
-  recall: true,
-  hasKey: false,
-  ...options,
-});
 
 /** Returns the text of each file that a connection writes where no file exists, by its path. */
 function getTexts(connection: Connection, machine: Machine): Record<string, string> {
