@@ -19,6 +19,7 @@ export * from './format-count.ts';
 export * from './history.ts';
 export * from './hook-settings.ts';
 export * from './import.ts';
+export * from './imports.ts';
 export * from './json-value.ts';
 export * from './limits.ts';
 export * from './lines.ts';

@@ -70,6 +70,16 @@ export const LIMITS = {
   folderChars: 1024,
   /** Users of one namespace with hook settings. */
   hookUsers: 100_000,
+  importIdChars: 64,
+  importNameChars: 256,
+  importKeyChars: 128,
+  /** Texts that the preview of an import shows, and characters of each. */
+  previewedTexts: 5,
+  previewedChars: 300,
+  /** Users that the preview of an import names. */
+  previewedUsers: 100,
+  /** Sessions that the preview of an import counts. */
+  countedSessions: 100_000,
 } as const;
 
 export const DEFAULTS = {

@@ -1,0 +1,210 @@
+import { ErrorBody } from './error-body.ts';
+import { Count, Cursor, ExternalId, Limit, NextCursor, Timestamp } from './field.ts';
+import { LIMITS } from './limits.ts';
+import { Redacted } from './redacted.ts';
+import { ownerFields, ownScopeFields } from './scope.ts';
+import { StoreRequest } from './store.ts';
+import Type from './typebox.ts';
+
+/** The formats of imported files. */
+export const IMPORT_FORMATS = [
+  'memoryd',
+  'chatgpt',
+  'claude',
+  'claude-code',
+  'codex',
+  'gemini-cli',
+  'mem0',
+  'zep',
+  'letta',
+  'mcp-memory',
+  'markdown',
+  'csv',
+  'jsonl',
+] as const;
+
+export const ImportFormat = Type.Enum([...IMPORT_FORMATS], {
+  description: 'The format that the texts come from.',
+  'x-must': `be one of ${IMPORT_FORMATS.join(', ')}`,
+});
+export type ImportFormat = Type.Static<typeof ImportFormat>;
+
+export const ImportId = Type.String({
+  minLength: 1,
+  maxLength: LIMITS.importIdChars,
+  description: 'The id of the import, assigned by the service.',
+  'x-must': `be a string of 1 to ${LIMITS.importIdChars} characters`,
+});
+
+/** A text of another program, to store as a memory. `external_id` makes the import repeatable. */
+export const ImportedText = Type.Object(
+  { ...StoreRequest.properties, external_id: ExternalId },
+  { additionalProperties: false },
+);
+export type ImportedText = Type.Static<typeof ImportedText>;
+
+/** The source of imported texts, and their owner. */
+export const ImportTextsRequest = Type.Object(
+  {
+    ...ownScopeFields,
+    from: ImportFormat,
+    name: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: LIMITS.importNameChars,
+        description: 'The name of the file or folder, shown in the list of imports.',
+        'x-must': `be a string of 1 to ${LIMITS.importNameChars} characters`,
+      }),
+    ),
+    content_key: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: LIMITS.importKeyChars,
+        description:
+          'A digest of the content. An import of the same owner, format and digest continues the earlier import, under its id.',
+        'x-must': `be a string of 1 to ${LIMITS.importKeyChars} characters`,
+      }),
+    ),
+    expected_count: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        description: 'Number of texts that will follow, for the progress in events.',
+        'x-must': 'be a whole number of at least 0',
+      }),
+    ),
+    redact: Type.Optional(
+      Type.Boolean({
+        default: true,
+        description: 'Whether secrets of known formats are removed. Redaction of the whole service always applies.',
+        'x-must': 'be true or false',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+export type ImportTextsRequest = Type.Static<typeof ImportTextsRequest>;
+
+/** An item of a source that could not be stored. */
+export const RefusedItem = Type.Object({
+  place: Type.String({
+    description: 'Where the item stands in the source, such as a file and a number, or the external id of a text.',
+  }),
+  error: ErrorBody,
+});
+export type RefusedItem = Type.Static<typeof RefusedItem>;
+
+const countFields = {
+  imported_count: Type.Integer({ minimum: 0, description: 'Number of new memories.' }),
+  updated_count: Type.Integer({
+    minimum: 0,
+    description: 'Number of memories of earlier imports whose text or fields changed in the source.',
+  }),
+  unchanged_count: Type.Integer({
+    minimum: 0,
+    description: 'Number of texts that were already present, including memories that were changed after their import.',
+  }),
+  refused_count: Count,
+  refused: Type.Array(RefusedItem, {
+    maxItems: LIMITS.listedRejections,
+    description: `The first ${LIMITS.listedRejections} refused items, with their errors.`,
+  }),
+  redacted: Redacted,
+};
+
+/** Result of an import of texts. */
+export const ImportTextsResponse = Type.Object({ import_id: ImportId, ...countFields });
+export type ImportTextsResponse = Type.Static<typeof ImportTextsResponse>;
+
+/** A text as a preview shows it. */
+export const PreviewedText = Type.Object({
+  content: Type.String({ description: `The first ${LIMITS.previewedChars} characters of the text.` }),
+  ...Type.Pick(StoreRequest, ['tags', 'session_id', 'user_id', 'created_at', 'valid_from', 'valid_to', 'metadata'])
+    .properties,
+  external_id: ExternalId,
+});
+export type PreviewedText = Type.Static<typeof PreviewedText>;
+
+/** What a file contains. */
+export const ImportPreview = Type.Object({
+  from: ImportFormat,
+  found_count: Type.Integer({ minimum: 0, description: 'Number of texts that can be stored.' }),
+  session_count: Type.Integer({
+    minimum: 0,
+    description: `Number of sessions, such as conversations, of the texts. At most ${LIMITS.countedSessions} are counted.`,
+  }),
+  first_at: Type.Optional(Timestamp),
+  last_at: Type.Optional(Timestamp),
+  first: Type.Array(PreviewedText, { maxItems: LIMITS.previewedTexts, description: 'The first texts.' }),
+  left_out: Type.Array(
+    Type.Object({
+      reason: Type.String({ description: 'Why the items are left out, as a sentence part in English.' }),
+      count: Type.Integer({ minimum: 1 }),
+    }),
+    { description: 'Items that are no memories, by reason.' },
+  ),
+  users: Type.Optional(
+    Type.Array(Type.String(), {
+      maxItems: LIMITS.previewedUsers,
+      description: 'The users that the file names, if it names users.',
+    }),
+  ),
+});
+export type ImportPreview = Type.Static<typeof ImportPreview>;
+
+/**
+ * Result of an import of a file. Without `import_id`, nothing was stored: it was a dry run, or the file has no texts.
+ */
+export const FileImportResponse = Type.Object({
+  import_id: Type.Optional(ImportId),
+  ...ImportPreview.properties,
+  ...countFields,
+});
+export type FileImportResponse = Type.Static<typeof FileImportResponse>;
+
+/** Lists imports, newest first, one page at a time. */
+export const ImportsRequest = Type.Object(
+  { ...ownScopeFields, limit: Type.Optional(Limit), cursor: Type.Optional(Cursor) },
+  { additionalProperties: false },
+);
+export type ImportsRequest = Type.Static<typeof ImportsRequest>;
+
+/** One import. */
+export const Import = Type.Object({
+  id: ImportId,
+  from: ImportFormat,
+  name: Type.Optional(Type.String()),
+  ...ownerFields,
+  started_at: Timestamp,
+  ended_at: Type.Union([Timestamp, Type.Null()], {
+    description: 'Null while the import is in progress, and if it was interrupted. Repeat an interrupted import.',
+  }),
+  imported_count: Type.Integer({ minimum: 0, description: 'Number of memories that the import created.' }),
+  memory_count: Type.Integer({
+    minimum: 0,
+    description: 'Number of memories of the import that are still stored.',
+  }),
+});
+export type Import = Type.Static<typeof Import>;
+
+export const ImportsResponse = Type.Object({
+  imports: Type.Array(Import, { description: 'Newest first.' }),
+  total: Count,
+  next_cursor: Type.Optional(NextCursor),
+});
+export type ImportsResponse = Type.Static<typeof ImportsResponse>;
+
+/** Result of undoing an import. */
+export const UndoImportResponse = Type.Object({
+  status: Type.Literal('undone'),
+  id: ImportId,
+  forgotten_count: Type.Integer({
+    minimum: 0,
+    description: 'Number of forgotten memories, including semantic memories that have no source left.',
+  }),
+  kept_count: Type.Integer({
+    minimum: 0,
+    description: 'Number of memories of the import that stay, because someone changed them after the import.',
+  }),
+  purge: Type.Optional(Type.Literal('pending', { description: 'Present while deleted bytes may still be on disk.' })),
+});
+export type UndoImportResponse = Type.Static<typeof UndoImportResponse>;
