@@ -1,0 +1,106 @@
+import { Readable } from 'node:stream';
+import { invalidRequest } from '@memoryd/contract';
+import { describe, expect, it } from 'vitest';
+import type { Part } from './format.ts';
+import { type ReadPartsOptions, readParts } from './read-parts.ts';
+import { SeenTexts } from './seen-texts.ts';
+import { UnreadableFile } from './source.ts';
+import { createFile, createFormat, createText, OPTIONS } from './test-format.fixture.ts';
+
+const toArray = (parts: AsyncIterable<Part>): Promise<Part[]> => Readable.from(parts).toArray();
+
+function read(
+  files: Record<string, readonly (Part | Error)[]>,
+  options: Partial<ReadPartsOptions> = {},
+  source: Parameters<typeof readParts>[0] = { refused: [] },
+) {
+  const detection = { format: createFormat(files), files: Object.keys(files).map(createFile), otherFiles: 0 };
+  return toArray(readParts(source, detection, { format: OPTIONS, ...options }));
+}
+
+const getPlaces = (parts: Part[]) => parts.map((part) => ('place' in part ? part.place : part.reason));
+
+describe('readParts', () => {
+  it('names the file in places only if the source has several files', async () => {
+    const part = createText({ external_id: 'a' }, 'row 1');
+    expect(getPlaces(await read({ 'one.csv': [part] }))).toEqual(['row 1']);
+    const other = { kind: 'refused', place: 'row 7', reason: 'broken' } as const;
+    const parts = await read({ 'one.csv': [part], 'two.csv': [other] });
+    expect(getPlaces(parts)).toEqual(['one.csv: row 1', 'two.csv: row 7']);
+  });
+
+  it('reports files that the source refuses and files of other kinds', async () => {
+    const source = { refused: [{ place: '../out.json', reason: 'its path leads out of the folder' }] };
+    const detection = { format: createFormat({}), files: [], otherFiles: 3 };
+    expect(await toArray(readParts(source, detection, { format: OPTIONS }))).toEqual([
+      { kind: 'refused', ...source.refused[0] },
+      { kind: 'left-out', reason: 'file', count: 3 },
+    ]);
+  });
+
+  it.each([
+    { name: 'the same text again is a duplicate', content: 'text of a', expected: { kind: 'left-out', count: 1 } },
+    { name: 'another text with the same id is refused', content: 'another', expected: { kind: 'refused' } },
+    { name: 'the id of another user is another id', content: 'text of a', user_id: 'ben', expected: { kind: 'text' } },
+  ])('tells repetitions across files apart: $name', async ({ expected, name: _name, ...fields }) => {
+    const again = createText({ external_id: 'a', ...fields });
+    const parts = await read({ 'one.json': [createText({ external_id: 'a' })], 'two.json': [again] });
+    expect(parts).toMatchObject([{ kind: 'text' }, expected]);
+  });
+
+  it.each([
+    { name: 'a truncated file', error: new UnreadableFile('the entry ends early'), reason: 'the entry ends early' },
+    { name: 'a defect of the format', error: new TypeError('x is undefined'), reason: /unexpected error/ },
+  ])('refuses the rest of a file and reads the others after $name', async ({ error, reason }) => {
+    const defects: unknown[] = [];
+    const files = { 'a.json': [createText({ external_id: 'a' }), error], 'b.json': [createText({ external_id: 'b' })] };
+    const parts = await read(files, { onDefect: (...defect) => defects.push(defect) });
+    expect(getPlaces(parts)).toEqual(['a.json: a', 'a.json', 'b.json: b']);
+    expect(parts[1]).toMatchObject({ kind: 'refused', reason: expect.stringMatching(reason) });
+    expect(defects).toEqual(error instanceof UnreadableFile ? [] : [[error, 'a.json']]);
+  });
+
+  it('throws an error about the options', async () => {
+    const error = invalidRequest([{ path: '/map', message: 'map must name a column' }]);
+    await expect(read({ 'a.csv': [error], 'b.csv': [] })).rejects.toBe(error);
+  });
+
+  it.each([
+    { name: 'a content that is not well formed', fields: { content: '\ud800' }, field: 'content' },
+    { name: 'too long an id', fields: { external_id: 'x'.repeat(513) }, field: 'external_id' },
+    { name: 'a time that is none', fields: { created_at: 'yesterday' }, field: 'created_at' },
+    { name: 'too many tags', fields: { tags: Array.from({ length: 65 }, (_, i) => `${i}`) }, field: 'tags' },
+    { name: 'an unknown field', fields: { colour: 'red' }, field: 'colour' },
+  ])('refuses $name and names the field', async ({ fields, field }) => {
+    const parts = await read({ a: [createText({ external_id: 'a', ...fields }), createText({ external_id: 'b' })] });
+    expect(parts).toMatchObject([{ kind: 'refused', reason: expect.stringContaining(field) }, { kind: 'text' }]);
+  });
+
+  it('stops with the reason of an aborted signal', async () => {
+    const controller = new AbortController();
+    const reason = new Error('gone');
+    const parts = readParts(
+      { refused: [] },
+      {
+        format: createFormat({ a: ['a', 'b'].map((id) => createText({ external_id: id })) }),
+        files: [createFile('a')],
+        otherFiles: 0,
+      },
+      { format: OPTIONS, signal: controller.signal },
+    )[Symbol.asyncIterator]();
+    expect((await parts.next()).value).toMatchObject({ place: 'a' });
+    controller.abort(reason);
+    await expect(parts.next()).rejects.toBe(reason);
+  });
+});
+
+describe('SeenTexts', () => {
+  it('finds each of many ids again, and remembers no more than its maximum', () => {
+    const seen = new SeenTexts(5000);
+    const texts = Array.from({ length: 6000 }, (_, i) => ({ external_id: `id ${i}`, content: `text ${i}` }));
+    expect(new Set(texts.map((text) => seen.see(text)))).toEqual(new Set(['new']));
+    expect(new Set(texts.slice(0, 5000).map((text) => seen.see(text)))).toEqual(new Set(['same']));
+    expect(new Set(texts.slice(5000).map((text) => seen.see(text)))).toEqual(new Set(['new']));
+    expect(seen.see({ external_id: 'id 7', content: 'changed' })).toBe('other');
+  });
+});

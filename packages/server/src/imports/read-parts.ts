@@ -1,0 +1,86 @@
+import { createCheck, ImportedText } from '@memoryd/contract';
+import { MemoryError } from '@memoryd/contract/errors';
+import type { Format, FormatOptions, Part } from './format.ts';
+import { SeenTexts } from './seen-texts.ts';
+import { type Source, type SourceFile, UnreadableFile } from './source.ts';
+
+/** A recognized source: the format, the files of that format, and the number of other files. */
+export interface Detection {
+  format: Format;
+  files: readonly SourceFile[];
+  otherFiles: number;
+}
+
+export interface ReadPartsOptions {
+  format: FormatOptions;
+  signal?: AbortSignal | undefined;
+  /** Called with an error that the format did not expect, and the path of the file that caused it. */
+  onDefect?: ((error: unknown, path: string) => void) | undefined;
+}
+
+/** The external id is part of the place, so the message names the field only. */
+const check = createCheck(ImportedText, 'text');
+
+/**
+ * Reads all files of a source in order. Each text is one that the contract permits, and has an external id that no text
+ * before it has: a repetition is left out, and another text with the same id is refused. A file that cannot be read to
+ * its end gives its first texts and a refused part; the other files are still read.
+ *
+ * @throws MemoryError if the format cannot be read with these options, such as a map to a missing column
+ * @throws the signal's reason if the signal is aborted
+ */
+export async function* readParts(
+  { refused }: Pick<Source, 'refused'>,
+  { format, files, otherFiles }: Detection,
+  options: ReadPartsOptions,
+): AsyncIterable<Part> {
+  for (const { place, reason } of refused) yield { kind: 'refused', place, reason };
+  if (otherFiles > 0) yield { kind: 'left-out', reason: 'file', count: otherFiles };
+  const seen = new SeenTexts();
+  for (const file of files) {
+    const toPlace = (place: string) => (files.length > 1 && place !== file.path ? `${file.path}: ${place}` : place);
+    for await (const part of readFile(format, file, options)) {
+      options.signal?.throwIfAborted();
+      if (part.kind === 'left-out') yield part;
+      else if (part.kind === 'refused') yield { ...part, place: toPlace(part.place) };
+      else yield checkText({ ...part, place: toPlace(part.place) }, seen);
+    }
+  }
+}
+
+/** Reads one file. An error ends the file, not the import. */
+async function* readFile(
+  format: Format,
+  file: SourceFile,
+  { format: formatOptions, signal, onDefect }: ReadPartsOptions,
+): AsyncIterable<Part> {
+  try {
+    signal?.throwIfAborted();
+    yield* format.read(file, formatOptions);
+  } catch (error) {
+    signal?.throwIfAborted();
+    if (error instanceof MemoryError) throw error;
+    const isKnown = error instanceof UnreadableFile;
+    if (!isKnown) onDefect?.(error, file.path);
+    const reason = isKnown ? error.message : 'the rest of the file cannot be read: an unexpected error, see the log';
+    yield { kind: 'refused', place: file.path, reason };
+  }
+}
+
+/** Returns the part, or a part of another kind for a repetition or a text that the contract does not permit. */
+function checkText(part: Part & { kind: 'text' }, seen: SeenTexts): Part {
+  const [problem] = check(part.text);
+  if (problem) return { kind: 'refused', place: part.place, reason: problem.message };
+  switch (seen.see(part.text)) {
+    case 'new':
+      return part;
+    case 'same':
+      return { kind: 'left-out', reason: 'duplicate', count: 1 };
+    case 'other':
+      return {
+        kind: 'refused',
+        place: part.place,
+        reason: `an item before it has the same id, ${JSON.stringify(part.text.external_id)}, and another text; give each its own id`,
+      };
+  }
+}
