@@ -19,6 +19,14 @@ import type { ExportRequest } from './export.ts';
 import type { ForgetManyRequest, ForgetManyResponse, ForgetResponse } from './forget.ts';
 import type { HistoryRequest, HistoryResponse } from './history.ts';
 import type { ImportResponse } from './import.ts';
+import type {
+  ImportedText,
+  ImportsRequest,
+  ImportsResponse,
+  ImportTextsRequest,
+  ImportTextsResponse,
+  UndoImportResponse,
+} from './imports.ts';
 import type { MemoriesRequest, MemoriesResponse } from './memories.ts';
 import type { Memory } from './memory.ts';
 import type { RecallRequest, RecallResponse } from './recall.ts';
@@ -161,6 +169,26 @@ export interface MemoryApi {
    * @param scope user and agent for lines without a user and agent; lines with a different user or agent are rejected
    */
   importMemories(lines: AsyncIterable<Uint8Array>, scope?: OwnScopeRequest): Promise<ImportResponse>;
+  /**
+   * Stores texts of another program as memories, in their order. Each text is either stored completely or refused; a
+   * refused text is listed with its external id, or as `text 3` by its number from 1. Texts that already exist are not
+   * stored again: a text that changed in the source since it was imported is updated, unless someone changed or forgot
+   * its memory. So an interrupted import can be repeated from the beginning. An error that `texts` throws ends the
+   * import; the texts before it stay stored. INVALID_REQUEST if the request is invalid, before a text is read.
+   *
+   * @param texts any number of texts, read as fast as they are stored
+   * @param request the source, the owner of texts without a user and agent, and options; texts of a different user or
+   *   agent are refused
+   */
+  importTexts(texts: AsyncIterable<ImportedText>, request: ImportTextsRequest): Promise<ImportTextsResponse>;
+  /** Lists imports of texts and of exports, newest first. */
+  imports(request?: ImportsRequest): Promise<ImportsResponse>;
+  /**
+   * Forgets the memories that an import created, as `forget` does, and the import. Memories that were changed since stay.
+   * A memory that a later import changed then belongs to that import. NOT_FOUND if the import does not exist, was undone
+   * already, or belongs to another user or agent. A call that was interrupted can be repeated.
+   */
+  undoImport(importId: string, scope?: OwnScopeRequest): Promise<UndoImportResponse>;
   /** Returns counts by tier, the database size and the time of the last consolidation. A scope limits the counts. */
   stats(request?: ScopeRequest): Promise<StatsResponse>;
 }

@@ -1,11 +1,12 @@
 import { Count, MemoryId, SessionId, Source, Timestamp } from './field.ts';
 import { FilterExpression } from './filter-expression.ts';
+import { ImportId } from './imports.ts';
 import { LIMITS } from './limits.ts';
 import { RedactedSecrets } from './redacted.ts';
 import { ownerFields, scopeFields } from './scope.ts';
 import Type from './typebox.ts';
 
-const EVENT_TYPES = ['stored', 'updated', 'forgotten', 'recalled', 'consolidation'] as const;
+const EVENT_TYPES = ['stored', 'updated', 'forgotten', 'recalled', 'consolidation', 'import'] as const;
 
 export const EventType = Type.Enum([...EVENT_TYPES], {
   description: 'The type of the event.',
@@ -101,6 +102,25 @@ const ConsolidationEvent = Type.Object(
   { description: 'Progress of a consolidation run.' },
 );
 
+const ImportEvent = Type.Object(
+  {
+    ...eventFields,
+    type: Type.Literal('import'),
+    state: Type.Enum(['started', 'progress', 'completed', 'failed', 'undone']),
+    import_id: ImportId,
+    ...ownerFields,
+    processed_count: Type.Integer({
+      minimum: 0,
+      description:
+        'Number of texts that the import has processed: new, updated, unchanged and refused ones. If `state` is `undone`, the number of forgotten memories.',
+    }),
+    expected_count: Type.Optional(
+      Type.Integer({ minimum: 0, description: 'Total number of texts, if the import states it.' }),
+    ),
+  },
+  { description: 'Progress of an import.' },
+);
+
 const GapEvent = Type.Object(
   { ...eventFields, type: Type.Literal('gap') },
   {
@@ -109,6 +129,6 @@ const GapEvent = Type.Object(
   },
 );
 
-/** An event of a stream: an operation on memories, progress of a consolidation run, or a gap in the stream. */
-export const MemoryEvent = Type.Union([MemoriesEvent, ConsolidationEvent, GapEvent]);
+/** An event of a stream: an operation on memories, progress of a consolidation run or an import, or a gap in the stream. */
+export const MemoryEvent = Type.Union([MemoriesEvent, ConsolidationEvent, ImportEvent, GapEvent]);
 export type MemoryEvent = Type.Static<typeof MemoryEvent>;

@@ -105,6 +105,9 @@ function scopedBy(api: MemoryApi, scope: MemoryScope, toError: ToError): MemoryA
     events: (request = {}, ...rest) => api.events(reading(request), ...rest),
     exportMemories: (request = {}, ...rest) => api.exportMemories(reading(request), ...rest),
     importMemories: async (lines, request = {}, ...rest) => api.importMemories(lines, writing(request), ...rest),
+    importTexts: async (texts, request, ...rest) => api.importTexts(texts, writing(request), ...rest),
+    imports: async (request = {}, ...rest) => api.imports(writing(request), ...rest),
+    undoImport: async (importId, request = {}, ...rest) => api.undoImport(importId, writing(request), ...rest),
     stats: async (request = {}, ...rest) => api.stats(reading(request), ...rest),
   };
   const origin = getOrigin(api);
@@ -165,5 +168,8 @@ export const MEMORY_API_METHODS: Readonly<Record<keyof MemoryApi, true>> = {
   events: true,
   exportMemories: true,
   importMemories: true,
+  importTexts: true,
+  imports: true,
+  undoImport: true,
   stats: true,
 };
