@@ -130,8 +130,15 @@ const CALLS: Record<keyof typeof OPERATIONS, (client: MemoryClient, args: Argume
   events: (client, { query }) => client.events({ ...query, last_event_id: KEY }).next(),
   exportMemories: (client, { query }) => client.exportMemories(query).next(),
   importMemories: (client, { query }) => client.importMemories(lines('{"sampled":"ü 🎉"}'), query),
+  importTexts: (client, { query, body }) => client.importTexts(items(body as never), query as never),
+  imports: (client, { query }) => client.imports(query),
+  undoImport: (client, { id, query }) => client.undoImport(id, query),
   backup: (client) => client.backup().next(),
 };
+
+async function* items<Item>(...given: Item[]): AsyncGenerator<Item> {
+  yield* given;
+}
 
 async function* lines(...texts: string[]): AsyncGenerator<Uint8Array> {
   for (const text of texts) yield new TextEncoder().encode(text);

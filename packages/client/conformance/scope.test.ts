@@ -1,6 +1,14 @@
 import { expect, it } from 'vitest';
 import { useServer, WORDS_ONLY } from '../../server/conformance/under-test.ts';
-import { type CallOptions, eachMemory, eachSession, eachUser, MemoryClient, MemoryError } from '../src/index.ts';
+import {
+  type CallOptions,
+  eachMemory,
+  eachSession,
+  eachUser,
+  type ImportedText,
+  MemoryClient,
+  MemoryError,
+} from '../src/index.ts';
 
 const memoryd = useServer({ env: WORDS_ONLY });
 const createUnscopedClient = () => new MemoryClient({ url: `http://127.0.0.1:${memoryd.server.port}` });
@@ -15,6 +23,10 @@ async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
 
 async function* getBytes(lines: string[]): AsyncGenerator<Uint8Array> {
   for (const line of lines) yield new TextEncoder().encode(`${line}\n`);
+}
+
+async function* getTexts(): AsyncGenerator<ImportedText> {
+  yield { content: 'not stored', external_id: 'one' };
 }
 
 /** A call of every method of a scope, with call options as its last argument. */
@@ -32,6 +44,9 @@ const CALLS: Record<string, (memory: ScopedClient, call: CallOptions) => Promise
   forgetMany: (memory, call) => memory.forgetMany({ tag: 'none' }, call),
   exportMemories: (memory, { signal }) => collect(memory.exportMemories({}, signal)),
   importMemories: (memory, call) => memory.importMemories(getBytes([]), call),
+  importTexts: (memory, call) => memory.importTexts(getTexts(), { from: 'jsonl' }, call),
+  imports: (memory, call) => memory.imports({}, call),
+  undoImport: (memory, call) => memory.undoImport('nobody', call),
   stats: (memory, call) => memory.stats(call),
 };
 

@@ -19,7 +19,12 @@ import type {
   HealthResponse,
   HistoryRequest,
   HistoryResponse,
+  ImportedText,
   ImportResponse,
+  ImportsRequest,
+  ImportsResponse,
+  ImportTextsRequest,
+  ImportTextsResponse,
   MemoriesRequest,
   MemoriesResponse,
   Memory,
@@ -42,6 +47,7 @@ import type {
   StoreOptions,
   StoreRequest,
   StoreResponse,
+  UndoImportResponse,
   UndoRequest,
   UndoResponse,
   UpdateRequest,
@@ -92,9 +98,9 @@ type RequestParts = Partial<Pick<TransportRequest, 'repeatable' | 'acceptedStatu
  * Client of a memory service. Implements `MemoryApi`. The last argument of a call can contain a signal and, if the call
  * returns a promise, a timeout. Calls reject with the `MemoryError` of this package.
  *
- * All calls except `importMemories` are retried after 429, and after 503 with `Retry-After`. Reads, stores, dry runs of
- * `consolidate`, and `update` and `forget` without `ifVersions` are also retried if no response arrives, and after any
- * 502, 503 or 504. If no response to another call arrives, the call rejects with UNAVAILABLE, although the service may
+ * All calls except imports are retried after 429, and after 503 with `Retry-After`. Reads, stores, dry runs of
+ * `consolidate`, `undoImport`, and `update` and `forget` without `ifVersions` are also retried if no response arrives,
+ * and after any 502, 503 or 504. If no response to another call arrives, the call rejects with UNAVAILABLE, although the service may
  * have executed the call.
  *
  * Ids that cannot be encoded in a URL (`.` and `..`) reject with NOT_FOUND, or with INVALID_REQUEST for session ids.
@@ -304,19 +310,57 @@ export class MemoryClient implements MemoryApi {
     lines: AsyncIterable<Uint8Array>,
     options: OwnScopeRequest & CallOptions = {},
   ): Promise<ImportResponse> {
-    const { body, getError, end } = await createLineBody(lines);
-    try {
-      return await this.#json(OPERATIONS.importMemories, options, { query: pickScope(options), body });
-    } catch (error) {
-      throw getError() ?? error;
-    } finally {
-      end();
-    }
+    return this.#sendLines(OPERATIONS.importMemories, options, pickScope(options), lines);
+  }
+
+  /**
+   * Imports texts. Never retried; a call with the same texts continues an interrupted import. The texts are streamed. In
+   * a browser, the client collects all texts before sending. No text is read after the call has ended. Errors from
+   * reading `texts` are rethrown. A large import may need a longer `timeoutMs`.
+   */
+  async importTexts(
+    texts: AsyncIterable<ImportedText>,
+    request: ImportTextsRequest,
+    call: CallOptions = {},
+  ): Promise<ImportTextsResponse> {
+    return this.#sendLines(OPERATIONS.importTexts, call, request, toLines(texts));
+  }
+
+  async imports(request: ImportsRequest = {}, call: CallOptions = {}): Promise<ImportsResponse> {
+    return this.#json(OPERATIONS.imports, call, { query: request });
+  }
+
+  /**
+   * Undoes an import. Also rejects with NOT_FOUND if the first attempt has undone the import and the response was lost.
+   */
+  async undoImport(importId: string, options: OwnScopeRequest & CallOptions = {}): Promise<UndoImportResponse> {
+    return this.#json(OPERATIONS.undoImport, options, {
+      path: getPath(OPERATIONS.undoImport, importId),
+      query: pickScope(options),
+      repeatable: true,
+    });
   }
 
   /** Downloads a copy of the database with all namespaces, as an SQLite file. Throws if the download is cut off. */
   backup(signal?: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
     return this.#download(OPERATIONS.backup, signal);
+  }
+
+  /** Streams lines to an operation. Rethrows an error from reading the lines. */
+  async #sendLines<T extends object>(
+    operation: Operation,
+    call: CallOptions,
+    query: object,
+    lines: AsyncIterable<Uint8Array>,
+  ): Promise<T> {
+    const { body, getError, end } = await createLineBody(lines);
+    try {
+      return await this.#json<T>(operation, call, { query, body });
+    } catch (error) {
+      throw getError() ?? error;
+    } finally {
+      end();
+    }
   }
 
   /** Streams a response of any length. */
@@ -439,7 +483,7 @@ async function readHealth(response: Response): Promise<HealthResponse> {
 function getPath({ path: template }: Operation, id: string): string {
   const path = toPath(template, id);
   if (path === undefined) {
-    const [, item = 'memory'] = /^\/(consolidation|correction)s\//.exec(template) ?? [];
+    const [, item = 'memory'] = /^\/(consolidation|correction|import)s\//.exec(template) ?? [];
     const message = `${item} not found, because the id cannot be encoded in a URL; use an id that the service returned`;
     throw new MemoryError('NOT_FOUND', message);
   }
@@ -465,6 +509,15 @@ function assertOwnerDefined(request: unknown): void {
   for (const field of ['user_id', 'agent_id'] as const) {
     if (!(field in request) || (request as ScopeRequest)[field] !== undefined) continue;
     throw createFieldError(field, 'not be undefined; omit the field for requests without it');
+  }
+}
+
+/** Serializes texts. Throws INVALID_REQUEST for a text that JSON cannot represent, or whose owner is undefined. */
+async function* toLines(texts: AsyncIterable<ImportedText>): AsyncGenerator<Uint8Array, void, undefined> {
+  const encoder = new TextEncoder();
+  for await (const text of texts) {
+    assertOwnerDefined(text);
+    yield encoder.encode(toJsonBody(text));
   }
 }
 

@@ -5,6 +5,7 @@ export {
   eachChange,
   eachConsolidation,
   eachCorrection,
+  eachImport,
   eachMemory,
   eachSession,
   eachSessionMemory,

@@ -42,6 +42,9 @@ export const SCHEMAS = {
   },
   events: { request: contract.EventsRequest, response: contract.MemoryEvent },
   importMemories: { options: contract.OwnScopeRequest, response: contract.ImportResponse },
+  importTexts: { request: contract.ImportTextsRequest, response: contract.ImportTextsResponse },
+  imports: { request: contract.ImportsRequest, response: contract.ImportsResponse },
+  undoImport: { options: contract.OwnScopeRequest, response: contract.UndoImportResponse },
 } as const satisfies Partial<Record<keyof typeof OPERATIONS, OperationSchemas>>;
 
 type Schemas = typeof SCHEMAS;
@@ -51,11 +54,11 @@ type Operation = keyof Schemas;
 type Result<Name extends Operation> =
   ReturnType<MemoryClient[Name]> extends AsyncIterable<infer Item> ? Item : Awaited<ReturnType<MemoryClient[Name]>>;
 
-/** Request argument of a method: the second argument if the first argument is an id, otherwise the first. */
+/** Request argument of a method: the second argument if the first argument is an id or a stream, otherwise the first. */
 type Request<Name extends Operation> = NonNullable<
   Parameters<MemoryClient[Name]> extends [string, infer Second, ...unknown[]]
     ? Second
-    : Parameters<MemoryClient[Name]>[Name extends 'history' | 'undo' ? 1 : 0]
+    : Parameters<MemoryClient[Name]>[Name extends 'history' | 'undo' | 'importTexts' ? 1 : 0]
 >;
 
 type Results = { [Name in Operation]: Result<Name> };

@@ -41,5 +41,8 @@ export const OPERATIONS = {
   events: { method: 'GET', path: '/events', mediaType: 'text/event-stream' },
   exportMemories: { method: 'GET', path: '/export', slow: true, mediaType: 'application/x-ndjson' },
   importMemories: { method: 'POST', path: '/import', slow: true },
+  importTexts: { method: 'POST', path: '/imports', slow: true },
+  imports: { method: 'GET', path: '/imports' },
+  undoImport: { method: 'DELETE', path: '/imports/{id}', slow: true },
   backup: { method: 'GET', path: '/backup', slow: true, mediaType: 'application/vnd.sqlite3' },
 } as const satisfies Record<string, Operation>;

@@ -6,6 +6,8 @@ import type {
   Correction,
   CorrectionsRequest,
   HistoryRequest,
+  Import,
+  ImportsRequest,
   MemoriesRequest,
   Memory,
   MemoryApi,
@@ -88,6 +90,15 @@ export function eachCorrection(memory: MemoryApi, request: CorrectionsRequest = 
     request,
     (page) => memory.corrections(page),
     ({ corrections }) => corrections,
+  );
+}
+
+/** Iterates over the imports, newest first. */
+export function eachImport(memory: MemoryApi, request: ImportsRequest = {}): Items<Import> {
+  return each(
+    request,
+    (page) => memory.imports(page),
+    ({ imports }) => imports,
   );
 }
 
