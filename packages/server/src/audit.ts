@@ -20,6 +20,7 @@ export type AuditEvent =
   | 'memories_forgotten'
   | 'exported'
   | 'imported'
+  | 'import_undone'
   | 'backed_up'
   | 'consolidation_undone'
   | 'key_added'
@@ -49,7 +50,7 @@ export function audit(
   telemetry.report({ level: 'info', component: 'audit', event, facts: { ...caller, ...facts } });
 }
 
-/** Wraps an API so that exports, imports, deletions and undone consolidations are audited. */
+/** Wraps an API so that exports, imports, deletions, and undone imports and consolidations are audited. */
 export function audited(api: MemoryApi, caller: AuditedCaller, telemetry: Telemetry): MemoryApi {
   const note = (event: AuditEvent, facts: Record<string, string | number>) => audit(telemetry, event, caller, facts);
   return {
@@ -69,6 +70,17 @@ export function audited(api: MemoryApi, caller: AuditedCaller, telemetry: Teleme
       const imported = await api.importMemories(...args);
       note('imported', { count: imported.imported_count });
       return imported;
+    },
+    async importTexts(...args) {
+      const imported = await api.importTexts(...args);
+      const { import_id, imported_count, updated_count } = imported;
+      note('imported', { import_id, count: imported_count, updated_count });
+      return imported;
+    },
+    async undoImport(importId, ...rest) {
+      const undone = await api.undoImport(importId, ...rest);
+      note('import_undone', { import_id: importId, count: undone.forgotten_count });
+      return undone;
     },
     async undo(consolidationId, ...rest) {
       const noteAll = (ids: readonly string[]) => {

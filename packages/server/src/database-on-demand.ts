@@ -58,6 +58,7 @@ function createApi(find: () => Promise<MemoryApi | undefined>, create: () => Pro
     store: creating('store'),
     storeBatch: creating('storeBatch'),
     importMemories: creating('importMemories'),
+    importTexts: creating('importTexts'),
     recall: reading('recall', () => ({ results: [], total: 0 })),
     context: reading('context', () => ({ text: '', tokens: 0, memories: [], omitted: 0 })),
     session: reading('session', ({ session_id }) => ({ session_id, memories: [], total: 0 })),
@@ -75,6 +76,8 @@ function createApi(find: () => Promise<MemoryApi | undefined>, create: () => Pro
     undo: reading('undo', missing('consolidation')),
     corrections: reading('corrections', () => ({ corrections: [], total: 0 })),
     decideCorrection: reading('decideCorrection', missing('correction')),
+    imports: reading('imports', () => ({ imports: [], total: 0 })),
+    undoImport: reading('undoImport', missing('import')),
     stats: reading('stats', () => EMPTY_STATS),
     async *events(...args) {
       yield* (await find())?.events(...args) ?? [];

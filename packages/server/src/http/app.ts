@@ -44,6 +44,7 @@ import { history } from './routes/history.ts';
 import { hookSettings } from './routes/hook-settings.ts';
 import { hooks } from './routes/hooks.ts';
 import { importMemories } from './routes/import.ts';
+import { imports, importTexts, undoImport } from './routes/imports.ts';
 import { keys } from './routes/keys.ts';
 import { mcp } from './routes/mcp.ts';
 import { memories } from './routes/memories.ts';
@@ -91,6 +92,9 @@ const ROUTES = [
   events,
   exportMemories,
   importMemories,
+  importTexts,
+  imports,
+  undoImport,
   backup,
   stats,
   health,

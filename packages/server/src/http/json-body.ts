@@ -51,7 +51,7 @@ export function parseJson(bytes: Buffer): unknown {
 }
 
 /** Returns the value of a JSON text in UTF-8; undefined for any other bytes. */
-export function tryParseJson(bytes: Buffer): unknown {
+export function tryParseJson(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(decoder.decode(bytes));
   } catch {

@@ -1,0 +1,81 @@
+import {
+  getLines,
+  ImportedText,
+  ImportsRequest,
+  ImportsResponse,
+  ImportTextsRequest,
+  ImportTextsResponse,
+  isBlankLine,
+  LIMITS,
+  OwnScopeRequest,
+  UndoImportResponse,
+} from '@memoryd/contract';
+import { NDJSON_TYPES } from '../batch-body.ts';
+import { refuseBody, tryParseJson } from '../json-body.ts';
+import { createResponseSchemas } from '../response-schemas.ts';
+import { getStreamedBody, registerStreamed } from '../streamed-body.ts';
+import { ImportPath } from './parameters.ts';
+import type { Route } from './route.ts';
+
+const lines = { schema: { ...ImportedText, description: 'One text per line.' } };
+
+export const importTexts: Route = (app, context) => {
+  const config = { access: 'write', longBody: true, heavy: 'import', refusesForeignPages: true } as const;
+  const schema = {
+    operationId: 'importTexts',
+    summary: 'Import texts of another program',
+    description:
+      'Accepts any number of texts, each with the `external_id` that it has in the other program. Each text is stored ' +
+      'completely, or refused and listed with its external id or its number. Texts that already exist are not stored ' +
+      'again, so an interrupted import can be sent again from the beginning, and a later one brings only what is new. A ' +
+      'text that changed in the source is updated, unless its memory was changed or forgotten here. `GET /imports` lists ' +
+      'the import, and `DELETE /imports/{id}` undoes it.',
+    tags: ['memories'],
+    querystring: ImportTextsRequest,
+    body: { content: Object.fromEntries(NDJSON_TYPES.map((type) => [type, lines])) },
+    response: createResponseSchemas(ImportTextsResponse, 'PAYLOAD_TOO_LARGE'),
+  };
+  registerStreamed(app, (scope) => {
+    scope.post('/imports', { schema, config }, (request, reply) => {
+      const texts = parseTexts(getStreamedBody(request, reply, context));
+      return context.getApi(request).importTexts(texts, request.query);
+    });
+  });
+};
+
+/** Parses texts, one per line. Skips blank lines. A line that is not JSON in UTF-8 becomes `undefined`, which is refused. */
+async function* parseTexts(chunks: AsyncIterable<Uint8Array>): AsyncIterable<ImportedText> {
+  for await (const line of getLines(chunks, LIMITS.exportLineBytes)) {
+    if (!isBlankLine(line)) yield tryParseJson(line) as ImportedText;
+  }
+}
+
+export const imports: Route = (app, { getApi }) => {
+  const config = { access: 'read', heavy: 'list' } as const;
+  const schema = {
+    operationId: 'imports',
+    summary: 'List imports, newest first',
+    tags: ['memories'],
+    querystring: ImportsRequest,
+    response: createResponseSchemas(ImportsResponse),
+  };
+  app.get('/imports', { schema, config }, (request) => getApi(request).imports(request.query));
+};
+
+export const undoImport: Route = (app, { getApi }) => {
+  const config = { access: 'write', refusesForeignPages: true } as const;
+  const schema = {
+    operationId: 'undoImport',
+    summary: 'Undo an import',
+    description:
+      'Deletes the memories that the import created, permanently. Memories that were changed after the import stay, and ' +
+      'are counted. A memory that a later import updated then belongs to that import.',
+    tags: ['memories'],
+    params: ImportPath,
+    querystring: OwnScopeRequest,
+    response: createResponseSchemas(UndoImportResponse, 'NOT_FOUND'),
+  };
+  app.delete('/imports/:id', { schema, config, preValidation: refuseBody }, (request) =>
+    getApi(request).undoImport(request.params.id, request.query),
+  );
+};
