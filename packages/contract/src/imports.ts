@@ -38,7 +38,18 @@ export const ImportId = Type.String({
 
 /** A text of another program, to store as a memory. `external_id` makes the import repeatable. */
 export const ImportedText = Type.Object(
-  { ...StoreRequest.properties, external_id: ExternalId },
+  {
+    ...StoreRequest.properties,
+    external_id: ExternalId,
+    aliases: Type.Optional(
+      Type.Array(ExternalId, {
+        maxItems: LIMITS.importAliases,
+        description:
+          'Other external ids under which the text may be stored already. If it is, nothing is stored. They are not kept.',
+        'x-must': `be a list of at most ${LIMITS.importAliases} external ids`,
+      }),
+    ),
+  },
   { additionalProperties: false },
 );
 export type ImportedText = Type.Static<typeof ImportedText>;

@@ -73,6 +73,8 @@ export const LIMITS = {
   importIdChars: 64,
   importNameChars: 256,
   importKeyChars: 128,
+  /** Other external ids of an imported text. */
+  importAliases: 2,
   /** Texts that the preview of an import shows, and characters of each. */
   previewedTexts: 5,
   previewedChars: 300,

@@ -27,9 +27,12 @@ export const LEFT_OUT = {
 
 export type LeftOutReason = keyof typeof LEFT_OUT;
 
-/** A part of a file, as a format reads it. `place` says where it stands, such as `conversation 3, message 7`. */
+/**
+ * A part of a file, as a format reads it. `place` says where it stands, such as `conversation 3, message 7`. `copyKey` is
+ * the same for all copies of one message, which some programs write into several files.
+ */
 export type Part =
-  | { kind: 'text'; text: ImportedText; place: string }
+  | { kind: 'text'; text: ImportedText; place: string; copyKey?: string }
   | { kind: 'left-out'; reason: LeftOutReason; count: number }
   | { kind: 'refused'; place: string; reason: string };
 
@@ -43,6 +46,11 @@ export interface FormatOptions {
   restToMetadata: boolean;
   /** The time zone of times without one, as an IANA name. */
   timeZone: string;
+  /**
+   * Whether the folders that transcripts name are on this machine, so that the files of git in them may be read for the
+   * project. Never true for a file that was uploaded.
+   */
+  readsRepositories: boolean;
 }
 
 /** The beginning of a file, by which its format is recognized. */
