@@ -145,6 +145,9 @@ export interface AppOptions extends Pick<PressureLimits, 'lateLoopMs'> {
     | 'consolidationIntervalSeconds'
     | 'accessLog'
     | 'dbSizeAlertMb'
+    | 'database'
+    | 'importMaxMb'
+    | 'redactImports'
     | 'maxConnections'
     | 'maxConnectionsPerAddress'
   >;

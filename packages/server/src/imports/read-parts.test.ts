@@ -48,6 +48,15 @@ describe('readParts', () => {
     expect(parts).toMatchObject([{ kind: 'text' }, expected]);
   });
 
+  it('leaves out a copy of a message under another id', async () => {
+    const copies = ['a', 'b', 'c'].map((id, i) => ({ ...createText({ external_id: id }), copyKey: i < 2 ? 'k' : 'l' }));
+    expect(await read({ a: copies.slice(0, 1), b: copies.slice(1) })).toMatchObject([
+      { text: { external_id: 'a' } },
+      { kind: 'left-out', reason: 'duplicate', count: 1 },
+      { text: { external_id: 'c' } },
+    ]);
+  });
+
   it.each([
     { name: 'a truncated file', error: new UnreadableFile('the entry ends early'), reason: 'the entry ends early' },
     { name: 'a defect of the format', error: new TypeError('x is undefined'), reason: /unexpected error/ },
@@ -97,10 +106,10 @@ describe('readParts', () => {
 describe('SeenTexts', () => {
   it('finds each of many ids again, and remembers no more than its maximum', () => {
     const seen = new SeenTexts(5000);
-    const texts = Array.from({ length: 6000 }, (_, i) => ({ external_id: `id ${i}`, content: `text ${i}` }));
-    expect(new Set(texts.map((text) => seen.see(text)))).toEqual(new Set(['new']));
-    expect(new Set(texts.slice(0, 5000).map((text) => seen.see(text)))).toEqual(new Set(['same']));
-    expect(new Set(texts.slice(5000).map((text) => seen.see(text)))).toEqual(new Set(['new']));
-    expect(seen.see({ external_id: 'id 7', content: 'changed' })).toBe('other');
+    const texts = Array.from({ length: 6000 }, (_, i) => [[`id ${i}`], `text ${i}`] as const);
+    expect(new Set(texts.map((text) => seen.see(...text)))).toEqual(new Set(['new']));
+    expect(new Set(texts.slice(0, 5000).map((text) => seen.see(...text)))).toEqual(new Set(['same']));
+    expect(new Set(texts.slice(5000).map((text) => seen.see(...text)))).toEqual(new Set(['new']));
+    expect(seen.see(['id 7'], 'changed')).toBe('other');
   });
 });

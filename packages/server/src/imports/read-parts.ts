@@ -23,7 +23,7 @@ const check = createCheck(ImportedText, 'text');
 
 /**
  * Reads all files of a source in order. Each text is one that the contract permits, and has an external id that no text
- * before it has: a repetition is left out, and another text with the same id is refused. A file that cannot be read to
+ * before it has: a repetition or a copy is left out, and another text with the same id is refused. A file that cannot be read to
  * its end gives its first texts and a refused part; the other files are still read.
  *
  * @throws MemoryError if the format cannot be read with these options, such as a map to a missing column
@@ -71,7 +71,10 @@ async function* readFile(
 function checkText(part: Part & { kind: 'text' }, seen: SeenTexts): Part {
   const [problem] = check(part.text);
   if (problem) return { kind: 'refused', place: part.place, reason: problem.message };
-  switch (seen.see(part.text)) {
+  const { external_id, user_id = null, agent_id = null, content } = part.text;
+  const isCopy = part.copyKey !== undefined && seen.see(['copy', part.copyKey], '') !== 'new';
+  const known = seen.see(['id', external_id, user_id, agent_id], content);
+  switch (known === 'new' && isCopy ? 'same' : known) {
     case 'new':
       return part;
     case 'same':
@@ -80,7 +83,7 @@ function checkText(part: Part & { kind: 'text' }, seen: SeenTexts): Part {
       return {
         kind: 'refused',
         place: part.place,
-        reason: `an item before it has the same id, ${JSON.stringify(part.text.external_id)}, and another text; give each its own id`,
+        reason: `an item before it has the same id, ${JSON.stringify(external_id)}, and another text; give each its own id`,
       };
   }
 }

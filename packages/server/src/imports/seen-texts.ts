@@ -1,15 +1,14 @@
 import { createHash } from 'node:crypto';
-import type { ImportedText } from '@memoryd/contract';
 
 /** Texts that are remembered. They take 24 MiB; storage finds the repeats of further texts. */
 const MAX_SEEN = 1_000_000;
 
 const MIN_SLOTS = 1024;
 
-/** Numbers per slot: two of the external id, and one of the content. */
+/** Numbers per slot: two of the key, and one of the content. */
 const NUMBERS = 3;
 
-/** What is known about an external id: it is new, or was seen with the same or with another content. */
+/** What is known about a key: it is new, or was seen with the same or with another content. */
 export type Seen = 'new' | 'same' | 'other';
 
 /** Remembers which texts a source has had, as digests in a table that grows up to `MAX_SEEN` texts. */
@@ -23,12 +22,12 @@ export class SeenTexts {
     this.#max = max;
   }
 
-  /** Returns what is known about the external id of a text for its user and agent, and remembers the text. */
-  see({ external_id, user_id, agent_id, content }: ImportedText): Seen {
-    const id = digest(JSON.stringify([external_id, user_id ?? null, agent_id ?? null]));
+  /** Returns what is known about a key, and remembers it with the content of its text. */
+  see(key: readonly unknown[], content: string): Seen {
+    const id = digest(JSON.stringify(key));
     const high = id.readUInt32LE(0);
-    // A slot whose numbers are all 0 is empty.
-    const low = id.readUInt32LE(4) | 1;
+    // Never 0, which marks an empty slot.
+    const low = (id.readUInt32LE(4) | 1) >>> 0;
     const text = digest(content).readUInt32LE(0);
     const at = this.#find(this.#table, high, low);
     if (this.#table[at + 1] !== 0) return this.#table[at + 2] === text ? 'same' : 'other';
@@ -38,7 +37,7 @@ export class SeenTexts {
 
   #add(high: number, low: number, text: number): void {
     if (this.#count * 2 * NUMBERS >= this.#table.length) this.#grow();
-    this.#table.set([high, low >>> 0, text], this.#find(this.#table, high, low));
+    this.#table.set([high, low, text], this.#find(this.#table, high, low));
     this.#count += 1;
   }
 
@@ -51,12 +50,12 @@ export class SeenTexts {
     this.#table = table;
   }
 
-  /** Returns the position of the slot of an id, or of the empty slot where it belongs. */
+  /** Returns the position of the slot of a key, or of the empty slot where it belongs. */
   #find(table: Uint32Array, high: number, low: number): number {
     const slots = table.length / NUMBERS;
     let slot = high % slots;
     while (table[slot * NUMBERS + 1] !== 0) {
-      if (table[slot * NUMBERS] === high && table[slot * NUMBERS + 1] === low >>> 0) break;
+      if (table[slot * NUMBERS] === high && table[slot * NUMBERS + 1] === low) break;
       slot = (slot + 1) % slots;
     }
     return slot * NUMBERS;

@@ -2,7 +2,10 @@ import type { ImportedText } from '@memoryd/contract';
 import type { Format, FormatOptions, Part } from './format.ts';
 import type { SourceFile } from './source.ts';
 
-export const OPTIONS: FormatOptions = { capture: 'prompts', map: {}, restToMetadata: false, timeZone: 'UTC' };
+export const OPTIONS: FormatOptions = {
+  ...{ capture: 'prompts', map: {}, restToMetadata: false },
+  ...{ timeZone: 'UTC', readsRepositories: false },
+};
 
 /** Returns a part with a text. */
 export function createText(text: Partial<ImportedText> & { external_id: string }, place = text.external_id): Part {

@@ -333,6 +333,13 @@ export const SettingsSchema = Type.Object(
         'they are written, embedded or logged, and in queries. Responses to writes report replacements in `redacted`.',
       'x-must': 'be on or off',
     }),
+    redactImports: Type.Enum(['on', 'off'], {
+      default: 'on',
+      description:
+        'Whether imports of files of other programs replace secrets in the same way, although `redact` is off. The query ' +
+        'parameter `redact` of `POST /import` overrides it.',
+      'x-must': 'be on or off',
+    }),
     timezone: Type.Optional(
       Type.Refine(
         Type.String({
@@ -400,6 +407,15 @@ export const SettingsSchema = Type.Object(
       default: 16 * 1024 * 1024,
       description:
         'Maximum size of the body of a batch in bytes. A text in it may be at most as large as a single request body.',
+    }),
+    importMaxMb: wholeNumber({
+      unit: 'megabytes',
+      minimum: 1,
+      maximum: 1_000_000,
+      default: 2048,
+      description:
+        'Maximum size in megabytes of a file of another program that `POST /import` receives. The file is stored beside ' +
+        'the database file, or in the temporary folder for a PostgreSQL database, until the import ends.',
     }),
     maxAnswerBytes: engineNumber('maxAnswerBytes', 'Maximum bytes of memory content in one response.', 'bytes'),
     slowClientSeconds: wholeNumber({

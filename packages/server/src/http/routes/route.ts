@@ -31,6 +31,9 @@ export interface RouteContext {
   settings: Pick<
     Settings,
     | 'dbSizeAlertMb'
+    | 'database'
+    | 'importMaxMb'
+    | 'redactImports'
     | 'memoryLimitMb'
     | 'corsOrigins'
     | 'maxBodyBytes'
