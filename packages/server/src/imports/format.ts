@@ -28,11 +28,12 @@ export const LEFT_OUT = {
 export type LeftOutReason = keyof typeof LEFT_OUT;
 
 /**
- * A part of a file, as a format reads it. `place` says where it stands, such as `conversation 3, message 7`. `copyKey` is
- * the same for all copies of one message, which some programs write into several files.
+ * A part of a file, as a format reads it. `place` says where it stands, such as `conversation 3, message 7`. Some
+ * programs write one message into several files: `copyKey` is the same for all of them, and `isCopy` is true for a text
+ * that counts only if no other file of the source has it.
  */
 export type Part =
-  | { kind: 'text'; text: ImportedText; place: string; copyKey?: string }
+  | { kind: 'text'; text: ImportedText; place: string; copyKey?: string; isCopy?: boolean }
   | { kind: 'left-out'; reason: LeftOutReason; count: number }
   | { kind: 'refused'; place: string; reason: string };
 
