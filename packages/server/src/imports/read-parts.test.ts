@@ -14,7 +14,12 @@ function read(
   options: Partial<ReadPartsOptions> = {},
   source: Parameters<typeof readParts>[0] = { refused: [] },
 ) {
-  const detection = { format: createFormat(files), files: Object.keys(files).map(createFile), otherFiles: 0 };
+  const detection = {
+    format: createFormat(files),
+    files: Object.keys(files).map(createFile),
+    otherFiles: 0,
+    unreadable: [],
+  };
   return toArray(readParts(source, detection, { format: OPTIONS, ...options }));
 }
 
@@ -31,9 +36,11 @@ describe('readParts', () => {
 
   it('reports files that the source refuses and files of other kinds', async () => {
     const source = { refused: [{ place: '../out.json', reason: 'its path leads out of the folder' }] };
-    const detection = { format: createFormat({}), files: [], otherFiles: 3 };
+    const unreadable = [{ place: 'b.json', reason: 'the entry is encrypted' }];
+    const detection = { format: createFormat({}), files: [], otherFiles: 3, unreadable };
     expect(await toArray(readParts(source, detection, { format: OPTIONS }))).toEqual([
       { kind: 'refused', ...source.refused[0] },
+      { kind: 'refused', ...unreadable[0] },
       { kind: 'left-out', reason: 'file', count: 3 },
     ]);
   });
@@ -54,6 +61,20 @@ describe('readParts', () => {
       { text: { external_id: 'a' } },
       { kind: 'left-out', reason: 'duplicate', count: 1 },
       { text: { external_id: 'c' } },
+    ]);
+  });
+
+  it('stores a copy only if no file has its original, wherever the original stands', async () => {
+    const copies = ['copy of a', 'copy of b'].map((id, i) => ({
+      ...createText({ external_id: id }),
+      ...{ copyKey: `k${i}`, isCopy: true },
+    }));
+    const original = { ...createText({ external_id: 'a' }), copyKey: 'k0' };
+    const parts = await read({ '1.jsonl': copies, '2.jsonl': [original] });
+    expect(parts).toMatchObject([
+      { text: { external_id: 'a' } },
+      { kind: 'left-out', reason: 'duplicate', count: 1 },
+      { text: { external_id: 'copy of b' }, place: '1.jsonl: copy of b' },
     ]);
   });
 
@@ -94,6 +115,7 @@ describe('readParts', () => {
         format: createFormat({ a: ['a', 'b'].map((id) => createText({ external_id: id })) }),
         files: [createFile('a')],
         otherFiles: 0,
+        unreadable: [],
       },
       { format: OPTIONS, signal: controller.signal },
     )[Symbol.asyncIterator]();

@@ -4,11 +4,12 @@ import type { Format, FormatOptions, Part } from './format.ts';
 import { SeenTexts } from './seen-texts.ts';
 import { type Source, type SourceFile, UnreadableFile } from './source.ts';
 
-/** A recognized source: the format, the files of that format, and the number of other files. */
+/** A recognized source, as `detectFormat` returns it. */
 export interface Detection {
   format: Format;
   files: readonly SourceFile[];
   otherFiles: number;
+  unreadable: Source['refused'];
 }
 
 export interface ReadPartsOptions {
@@ -31,21 +32,53 @@ const check = createCheck(ImportedText, 'text');
  */
 export async function* readParts(
   { refused }: Pick<Source, 'refused'>,
-  { format, files, otherFiles }: Detection,
+  detection: Detection,
   options: ReadPartsOptions,
 ): AsyncIterable<Part> {
-  for (const { place, reason } of refused) yield { kind: 'refused', place, reason };
+  const { otherFiles, unreadable, files } = detection;
+  for (const { place, reason } of [...refused, ...unreadable]) yield { kind: 'refused', place, reason };
   if (otherFiles > 0) yield { kind: 'left-out', reason: 'file', count: otherFiles };
   const seen = new SeenTexts();
+  for await (const { part, file } of readFiles(detection, options)) {
+    yield toChecked(part, files.length > 1 ? file.path : undefined, seen);
+  }
+}
+
+interface PartOfFile {
+  part: Part;
+  file: SourceFile;
+}
+
+/** Reads all files in order, and after them the copies in them: an original counts, wherever it stands. */
+async function* readFiles({ format, files }: Detection, options: ReadPartsOptions): AsyncIterable<PartOfFile> {
+  const withCopies = new Set<SourceFile>();
   for (const file of files) {
-    const toPlace = (place: string) => (files.length > 1 && place !== file.path ? `${file.path}: ${place}` : place);
     for await (const part of readFile(format, file, options)) {
-      options.signal?.throwIfAborted();
-      if (part.kind === 'left-out') yield part;
-      else if (part.kind === 'refused') yield { ...part, place: toPlace(part.place) };
-      else yield checkText({ ...part, place: toPlace(part.place) }, seen);
+      if (isCopy(part)) withCopies.add(file);
+      else yield { part, file };
     }
   }
+  for (const file of withCopies) {
+    for await (const part of readFile(format, file, options)) {
+      if (isCopy(part)) yield { part, file };
+    }
+  }
+}
+
+function isCopy(part: Part): boolean {
+  return part.kind === 'text' && part.isCopy === true;
+}
+
+/**
+ * Returns the part with its whole place, and with another kind for a repetition or a text that the contract does not
+ * permit.
+ *
+ * @param path the path of the file, if the source has several files
+ */
+function toChecked(part: Part, path: string | undefined, seen: SeenTexts): Part {
+  if (part.kind === 'left-out') return part;
+  const place = path === undefined || part.place === path ? part.place : `${path}: ${part.place}`;
+  return part.kind === 'text' ? checkText({ ...part, place }, seen) : { ...part, place };
 }
 
 /** Reads one file. An error ends the file, not the import. */
@@ -56,7 +89,10 @@ async function* readFile(
 ): AsyncIterable<Part> {
   try {
     signal?.throwIfAborted();
-    yield* format.read(file, formatOptions);
+    for await (const part of format.read(file, formatOptions)) {
+      signal?.throwIfAborted();
+      yield part;
+    }
   } catch (error) {
     signal?.throwIfAborted();
     if (error instanceof MemoryError) throw error;
@@ -67,14 +103,13 @@ async function* readFile(
   }
 }
 
-/** Returns the part, or a part of another kind for a repetition or a text that the contract does not permit. */
 function checkText(part: Part & { kind: 'text' }, seen: SeenTexts): Part {
   const [problem] = check(part.text);
   if (problem) return { kind: 'refused', place: part.place, reason: problem.message };
   const { external_id, user_id = null, agent_id = null, content } = part.text;
-  const isCopy = part.copyKey !== undefined && seen.see(['copy', part.copyKey], '') !== 'new';
+  const isRepeated = part.copyKey !== undefined && seen.see(['copy', part.copyKey], '') !== 'new';
   const known = seen.see(['id', external_id, user_id, agent_id], content);
-  switch (known === 'new' && isCopy ? 'same' : known) {
+  switch (known === 'new' && isRepeated ? 'same' : known) {
     case 'new':
       return part;
     case 'same':
