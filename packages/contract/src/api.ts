@@ -172,8 +172,8 @@ export interface MemoryApi {
   /**
    * Stores texts of another program as memories, in their order. Each text is either stored completely or refused; a
    * refused text is listed with its external id, or as `text 3` by its number from 1. Texts that already exist are not
-   * stored again: a text that changed in the source since it was imported is updated, unless someone changed or forgot
-   * its memory. So an interrupted import can be repeated from the beginning. An error that `texts` throws ends the
+   * stored again: a text that changed in the source since it was imported is updated, unless someone changed its
+   * memory. So an interrupted import can be repeated from the beginning. An error that `texts` throws ends the
    * import; the texts before it stay stored. INVALID_REQUEST if the request is invalid, before a text is read.
    *
    * @param texts any number of texts, read as fast as they are stored

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { ApiKey, ApiKeyWithSecret, NamespaceSummary, Scope } from '@memoryd/contract';
+import type { ApiKey, ApiKeyWithSecret, ImportTextsResponse, NamespaceSummary, Scope } from '@memoryd/contract';
 import { describe, expect, it } from 'vitest';
 import { runInProcess } from './command-in-process.ts';
 import { createTemporaryFolder } from './folders.ts';
@@ -150,6 +150,14 @@ describe('the audit log', () => {
     await ok('DELETE', '/memories?tag=secret');
     const exported = await client.send({ path: '/export', headers });
     await client.send({ method: 'POST', path: '/import', headers, body: exported.text });
+    const body = JSON.stringify({ content: 'syzygy', external_id: 'one' });
+    const imported = await client.ok<ImportTextsResponse>({
+      method: 'POST',
+      path: '/imports?from=jsonl',
+      headers,
+      body,
+    });
+    await ok('DELETE', `/imports/${imported.import_id}`);
     await client.send({ path: '/backup', headers });
     await ok('POST', '/store', { content: 'promoted by the run' });
     const run = (await ok('POST', '/consolidate')) as { id: string };
@@ -165,7 +173,8 @@ describe('the audit log', () => {
     const audited = records.filter(({ component }) => component === 'audit');
     const caller = { key_id: key.split('_')[1], namespace: 'default', address: '127.0.0.1' };
     expect(audited.map(({ event }) => event)).toEqual([
-      ...['memory_forgotten', 'memories_forgotten', 'exported', 'imported', 'backed_up'],
+      ...['memory_forgotten', 'memories_forgotten', 'exported', 'imported'],
+      ...['imported', 'import_undone', 'backed_up'],
       ...['consolidation_undone', 'consolidation_undone'],
       ...['quota_changed', 'key_added', 'key_revoked', 'namespace_deleted', 'authentication_failed'],
     ]);
@@ -173,9 +182,13 @@ describe('the audit log', () => {
     expect(audited[0]).toMatchObject({ memory_id: one?.id, count: 1 });
     expect(audited[1]).toMatchObject({ filters: 'tag', count: 0 });
     expect(audited[2]).toMatchObject({ count: 1 });
-    expect(audited.slice(5, 7).map((record) => record.consolidation_id)).toEqual([later.id, run.id]);
+    expect(audited.slice(4, 6)).toMatchObject([
+      { import_id: imported.import_id, count: 1, updated_count: 0 },
+      { import_id: imported.import_id, count: 1 },
+    ]);
+    expect(audited.slice(7, 9).map((record) => record.consolidation_id)).toEqual([later.id, run.id]);
     expect(audited.at(-1)).toMatchObject({ address: '127.0.0.1', key_id: null, path: '/stats' });
-    expect(JSON.stringify(audited)).not.toMatch(/xylograph|quincunx|secret/);
+    expect(JSON.stringify(audited)).not.toMatch(/xylograph|quincunx|syzygy|secret/);
     expect(two).toBeDefined();
     const requests = records.filter(({ event }) => event === 'request_completed');
     expect(requests[0]).toMatchObject({ ...caller, method: 'POST', path: '/store/batch', status: 200 });

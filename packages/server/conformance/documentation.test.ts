@@ -57,6 +57,7 @@ describe('the OpenAPI document at /openapi.json', () => {
       'GET /events',
     ],
     ...['GET /export', 'POST /import', 'GET /backup'],
+    ...['POST /imports', 'GET /imports', 'DELETE /imports/{id}'],
   ];
   it.each(operations)('describes %s with its path parameters and its response', async (name) => {
     const [method = '', path = ''] = name.split(' ');

@@ -480,6 +480,10 @@ describe('an unknown id returns 404:', () => {
       request: (id) => ({ method: 'POST', path: `/consolidations/${id}/undo` }),
     },
     {
+      verb: 'DELETE /imports/{id}',
+      request: (id) => ({ method: 'DELETE', path: `/imports/${id}` }),
+    },
+    {
       verb: 'POST /corrections/{id}',
       request: (id) => ({ method: 'POST', path: `/corrections/${id}`, json: { accept: true } }),
     },
@@ -496,7 +500,7 @@ describe('a body with a Content-Encoding', () => {
   const body = gzipSync('{"content":"compressed"}');
 
   it.each(['gzip', 'deflate', 'br', 'gzip, identity'])('returns 415 for %s', async (encoding) => {
-    for (const path of ['/store', '/store/batch', '/import']) {
+    for (const path of ['/store', '/store/batch', '/import', '/imports?from=jsonl']) {
       const request = { method: 'POST', path, headers: { ...JSON_TYPE, 'content-encoding': encoding }, body };
       await expectRefused(memoryd, request, { code: 'UNSUPPORTED_MEDIA_TYPE' });
     }

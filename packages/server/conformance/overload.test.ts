@@ -31,16 +31,19 @@ describe('concurrency limits', () => {
   const storeOne = () => memoryd.send({ method: 'POST', path: '/store', json: { content: 'one more' } });
   const batchOne = () => memoryd.send({ method: 'POST', path: '/store/batch', json: [{ content: 'one more' }] });
 
-  const importNothing = () => memoryd.send({ method: 'POST', path: '/import', body: `${HEADER}\n` });
+  const importNothing = (path: string) => memoryd.send({ method: 'POST', path, body: `${HEADER}\n` });
 
   it('concurrency limits return 503 at once for heavy requests beyond the limit, and affect no other requests', async () => {
     const unended = await beginRequest(memoryd, '/import', 1000, HEADER);
-    expectUnavailable(await waitFor503(importNothing));
+    expectUnavailable(await waitFor503(() => importNothing('/import')));
+    expectUnavailable(await importNothing('/imports?from=jsonl'));
     expect((await storeOne()).status).toBe(200);
     expect((await batchOne()).status).toBe(200);
     expect((await memoryd.send({ path: '/memories?limit=1' })).status).toBe(200);
     unended.destroy();
-    await eventually('free capacity', 20_000, async () => ((await importNothing()).status === 200 ? true : undefined));
+    await eventually('free capacity', 20_000, async () =>
+      (await importNothing('/import')).status === 200 ? true : undefined,
+    );
   });
 
   it('concurrency limits exclude batches whose body is incomplete', async () => {

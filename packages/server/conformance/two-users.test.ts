@@ -77,6 +77,18 @@ const anyOperation = fc.oneof(
   { weight: 6, arbitrary: fc.record({ owner, access, verb: fc.constant('update'), index, content: text }) },
   { weight: 3, arbitrary: fc.record({ owner, access, verb: fc.constant('forgetMany'), session_id, tag }) },
   { weight: 3, arbitrary: fc.record({ owner, access, verb: fc.constant('forgetAndImport'), index }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      owner,
+      access,
+      verb: fc.constant('importTexts'),
+      some: fc.array(fc.record({ content: text, external_id: fc.constantFrom('1', '2', '3') }), { maxLength: 3 }),
+      content_key: fc.option(fc.constantFrom('k', 'l'), { nil: undefined }),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ owner, access, verb: fc.constant('imports') }) },
+  { weight: 3, arbitrary: fc.record({ owner, access, verb: fc.constant('undoImport'), index }) },
   { weight: 1, arbitrary: fc.record({ verb: fc.constant('consolidate') }) },
   { weight: 1, arbitrary: fc.record({ verb: fc.constant('storeShared'), content: text, session_id }) },
 );
@@ -107,6 +119,8 @@ class TestNamespace {
   readonly #abort = new AbortController();
   /** Ids in the order of storing; `undefined` for memories stored only in another namespace. */
   readonly ids: (string | undefined)[] = [];
+  /** Ids of imports, in the same order. */
+  readonly importIds: (string | undefined)[] = [];
 
   private constructor(operator: MemoryClient) {
     this.#operator = operator;
@@ -202,6 +216,16 @@ class TestNamespace {
         if (chosen !== undefined && 'id' in JSON.parse(chosen)) await api.forget(JSON.parse(chosen).id);
         return [await api.importMemories(getBytes([header, ...lines])), await api.memories({ limit: 1000 })];
       }
+      case 'importTexts': {
+        const { some, content_key } = operation;
+        const imported = await api.importTexts(fromItems(some), { from: 'jsonl', ...(content_key && { content_key }) });
+        this.importIds.push(imported.import_id);
+        return imported;
+      }
+      case 'imports':
+        return api.imports();
+      case 'undoImport':
+        return api.undoImport(getAt(this.importIds, operation.index));
       case 'memory':
         return api.memory(this.#id(operation.index));
       case 'history':
@@ -250,7 +274,7 @@ class TestNamespace {
   }
 
   #id(index: number): string {
-    return this.ids[index % Math.max(1, this.ids.length)] ?? 'nobody';
+    return getAt(this.ids, index);
   }
 
   #name(id: string): string {
@@ -260,7 +284,7 @@ class TestNamespace {
   #normalize(value: unknown): unknown {
     return JSON.parse(
       JSON.stringify(value, (key, inner) => {
-        if (/(_at|_from|_until)$|^(at|retention|id|access_count|next_cursor|redacted|purge)$/.test(key)) {
+        if (/(_at|_from|_until)$|^(at|retention|id|access_count|import_id|next_cursor|redacted|purge)$/.test(key)) {
           return key === 'id' && typeof inner === 'string' && this.ids.includes(inner) ? this.#name(inner) : undefined;
         }
         const isId = typeof inner === 'string' && this.ids.includes(inner);
@@ -275,6 +299,14 @@ async function exportLines(api: MemoryApi): Promise<string[]> {
   const lines: string[] = [];
   for await (const line of api.exportMemories()) lines.push(line);
   return lines;
+}
+
+function getAt(ids: readonly (string | undefined)[], index: number): string {
+  return ids[index % Math.max(1, ids.length)] ?? 'nobody';
+}
+
+async function* fromItems<Item>(items: readonly Item[]): AsyncIterable<Item> {
+  yield* items;
 }
 
 async function* getBytes(lines: readonly string[]): AsyncIterable<Uint8Array> {
@@ -326,6 +358,9 @@ function pickMethods(api: MemoryApi) {
     consolidations: api.consolidations.bind(api),
     exportMemories: api.exportMemories.bind(api),
     importMemories: api.importMemories.bind(api),
+    importTexts: api.importTexts.bind(api),
+    imports: api.imports.bind(api),
+    undoImport: api.undoImport.bind(api),
   };
 }
 
@@ -366,8 +401,11 @@ class TestNamespaces {
     }
     const own = this.#separate[operation.owner] as TestNamespace;
     const [actual, expected] = [await this.#shared.perform(operation), await own.perform(operation)];
-    // Adds `undefined` for a memory that this owner stored, in the namespaces of the other owners.
-    for (const namespace of this.#separate) namespace.ids.length = this.#shared.ids.length;
+    // Adds `undefined` for a memory or import of this owner, in the namespaces of the other owners.
+    for (const namespace of this.#separate) {
+      namespace.ids.length = this.#shared.ids.length;
+      namespace.importIds.length = this.#shared.importIds.length;
+    }
     expect({ operation, result: actual }).toEqual({ operation, result: expected });
   }
 

@@ -75,6 +75,9 @@ async function seed(): Promise<void> {
   await send('POST /consolidate', '/consolidate');
   await send('POST /consolidations/{id}/undo', `/consolidations/${run}/undo`);
   await send('POST /consolidate', '/consolidate');
+  for (const external_id of ['external-1', 'external-2', 'external-3']) {
+    await send('POST /imports', '/imports?from=jsonl', { content: `imported as ${external_id}`, external_id });
+  }
   for (const { name, path, parameters } of operations) {
     if (!parameters.some((parameter) => parameter.name === 'cursor')) continue;
     const names: Record<string, string> = { memory_id: first, id: run, session_id: 'session-1' };

@@ -33,6 +33,7 @@ export function getRequests(operation: Operation): fc.Arbitrary<Plan> {
     { arbitrary: valid.map((parts) => getPlan(operation, parts)), weight: broken.length },
     ...broken.map((arbitrary) => ({ arbitrary, weight: 1 })),
   );
+  if (operation.name === 'POST /imports') return plans.map((plan) => ({ ...plan, expects: 'either' }));
   return operation.name === 'POST /import' ? plans.map(toImport) : plans;
 }
 
@@ -41,7 +42,10 @@ function getValidParts(operation: Operation): fc.Arbitrary<RequestParts> {
     operation.parameters.filter((parameter) => parameter.in === location);
   const path = fc.record(
     Object.fromEntries(
-      parametersIn('path').map(({ name, schema }) => [name, validValue({ minLength: 1, ...schema }, name).map(String)]),
+      parametersIn('path').map(({ name, schema }) => {
+        const kind = operation.path.startsWith('/imports/') ? 'import_id' : name;
+        return [name, validValue({ minLength: 1, ...schema }, kind).map(String)];
+      }),
     ),
   );
   const headers = fc

@@ -1,5 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ConsolidateResponse, Memory, StoreBatchResponse, StoreResponse } from '@memoryd/contract';
+import type {
+  ConsolidateResponse,
+  ImportTextsResponse,
+  Memory,
+  StoreBatchResponse,
+  StoreResponse,
+} from '@memoryd/contract';
 import { openStream } from '../conformance/event-reader.ts';
 import { type Answer, type Request, send } from '../conformance/http.ts';
 import { findProblems } from './judge.ts';
@@ -48,7 +54,7 @@ export class Session {
     const bytes = request.body === undefined ? undefined : Buffer.from(request.body as string);
     const span: Span = { start: ++this.#tick, end: 0 };
     // An import reports only counts, not the ids of stored memories.
-    if (plan.operation.name === 'POST /import') this.ledger.uncertain(getContents(bytes));
+    if (/^POST \/imports?$/.test(plan.operation.name)) this.ledger.uncertain(getContents(bytes));
     let answer: Answer;
     try {
       answer = await this.#sendWithRetries(plan.operation, request);
@@ -154,6 +160,9 @@ export class Session {
         if (run !== undefined) this.#knownValues.add('consolidation', run);
         break;
       }
+      case 'POST /imports':
+        this.#knownValues.add('import', (answer.body as ImportTextsResponse).import_id);
+        break;
       case 'GET /events':
         for (const [, event = ''] of answer.text.matchAll(/^id: (.*)$/gm)) this.#knownValues.add('event', event);
         break;

@@ -150,6 +150,7 @@ const likely: Record<string, fc.Arbitrary<unknown>> = {
   supersedes: fc.nat(1000).map((n) => placeholder('memory', n)),
   memory_id: fc.nat(1000).map((n) => placeholder('memory', n)),
   id: fc.nat(1000).map((n) => placeholder('consolidation', n)),
+  import_id: fc.nat(1000).map((n) => placeholder('import', n)),
   cursor: fc.nat(1000).map((n) => placeholder('cursor', n)),
   'Last-Event-ID': fc.nat(1000).map((n) => placeholder('event', n)),
   timezone: fc.constantFrom('UTC', 'Europe/Berlin', 'asia/tokyo', 'Pacific/Honolulu', '+05:30'),

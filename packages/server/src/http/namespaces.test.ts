@@ -33,10 +33,10 @@ interface ComparableResponse {
 }
 
 /** Ids that exist in no namespace. */
-const UNKNOWN_IDS: ForeignIds = { memory: 'unknown', consolidation: 'unknown', event: 'unknown.1' };
+const UNKNOWN_IDS: ForeignIds = { memory: 'unknown', consolidation: 'unknown', import: 'unknown', event: 'unknown.1' };
 
 /** Returns the response to an earlier step. */
-type GetResponse = (step: string) => { json(): { id: string; next_cursor: string }; body: string };
+type GetResponse = (step: string) => { json(): { id: string; next_cursor: string; import_id: string }; body: string };
 
 /** A request of a namespace. `operator`: with a key of the scope `operate`; `foreign`: for ids of another namespace. */
 type Step = InjectOptions & { step: string; operator?: true; foreign?: true };
@@ -45,6 +45,7 @@ type Step = InjectOptions & { step: string; operator?: true; foreign?: true };
 interface ForeignIds {
   memory: string;
   consolidation: string;
+  import: string;
   event: string;
 }
 
@@ -66,6 +67,7 @@ function* script(getResponse: GetResponse, foreignIds: ForeignIds): Iterable<Ste
   yield* foreign(UNKNOWN_IDS);
   yield* others();
   yield* consolidations(getResponse);
+  yield* imports(getResponse);
   yield* recalls();
   yield* mcp(foreignIds);
   yield* mcp(UNKNOWN_IDS);
@@ -181,7 +183,7 @@ function* recalls(): Iterable<Step> {
 }
 
 // Ids of another namespace must behave like ids that do not exist.
-function* foreign({ memory: id, consolidation, event }: ForeignIds): Iterable<Step> {
+function* foreign({ memory: id, consolidation, import: importId, event }: ForeignIds): Iterable<Step> {
   const ofMemory: InjectOptions[] = [
     { url: `/memories/${id}` },
     { url: `/memories/${id}/history` },
@@ -190,6 +192,7 @@ function* foreign({ memory: id, consolidation, event }: ForeignIds): Iterable<St
     { method: 'POST', url: '/store', payload: memory('new', { supersedes: id }) },
     { url: `/consolidations/${consolidation}` },
     { method: 'POST', url: `/corrections/${consolidation}`, payload: { accept: true } },
+    { method: 'DELETE', url: `/imports/${importId}` },
     { url: '/events', headers: { 'last-event-id': event } },
   ];
   for (const request of ofMemory) yield { ...request, step: JSON.stringify(request), foreign: true };
@@ -310,6 +313,31 @@ function* copies(getResponse: GetResponse): Iterable<Step> {
   yield { step: 'import', method: 'POST', url: '/import', headers, payload: getResponse('export').body };
   // A backup contains all namespaces, so it needs the scope `operate`, which this key lacks.
   yield { step: 'backup', url: '/backup' };
+}
+
+function* imports(getResponse: GetResponse): Iterable<Step> {
+  const headers = { 'content-type': 'application/x-ndjson' };
+  const lines = (...texts: object[]) => texts.map((text) => JSON.stringify(text)).join('\n');
+  const importing = { method: 'POST', headers } as const;
+  const payload = lines(
+    { content: 'Mara prunes the ferns in March', external_id: 'chat/1' },
+    { content: 'The ferns froze', external_id: 'chat/2' },
+    { content: 'no external id' },
+  );
+  const source = '/imports?from=chatgpt&name=chats.json&content_key=digest&expected_count=3&redact=false';
+  yield { step: 'import texts', url: source, ...importing, payload };
+  yield { step: 'import texts again', url: source, ...importing, payload };
+  yield { step: 'import nothing', url: '/imports?from=nothing', ...importing, payload: '' };
+  const ann = 'user_id=ann&agent_id=cook';
+  const ofAnn = lines({ content: 'Ann waters no ferns', external_id: 'chat/1' });
+  yield { step: 'import texts of Ann', url: `/imports?from=claude&${ann}`, ...importing, payload: ofAnn };
+  yield* pages('/imports', getResponse);
+  yield { step: 'imports of Ann', url: `/imports?${ann}` };
+  yield { step: 'events of imports', url: '/events?type=import', headers: { 'last-event-id': 'unknown.1' } };
+  const { import_id: id } = getResponse('import texts of Ann').json();
+  yield { step: 'undo the import of Ann as Ben', method: 'DELETE', url: `/imports/${id}?user_id=ben` };
+  yield { step: 'undo the import of Ann', method: 'DELETE', url: `/imports/${id}?${ann}` };
+  yield { step: 'undo', method: 'DELETE', url: `/imports/${getResponse('import texts').json().import_id}` };
 }
 
 interface WorldState {
@@ -487,10 +515,15 @@ async function fillOthers(world: World): Promise<ForeignIds> {
   const headers = { 'idempotency-key': 'theirs' };
   const stored = await others({ method: 'POST', url: '/store', headers, payload: memory('their text') });
   const run = await others({ method: 'POST', url: '/consolidate', operator: true });
+  const headersOfLines = { 'content-type': 'application/x-ndjson' };
+  const line = JSON.stringify({ content: 'their text', external_id: 'their chat' });
+  const importing = { method: 'POST', url: '/imports?from=jsonl', headers: headersOfLines, payload: line } as const;
+  const imported = await others(importing);
   const events = await others({ url: '/events', headers: { 'last-event-id': 'unknown.1' } });
   const foreignIds = {
     memory: JSON.parse(stored).id as string,
     consolidation: JSON.parse(run).id as string,
+    import: JSON.parse(imported).import_id as string,
     event: /^id: (.*)$/m.exec(events)?.[1] ?? '',
   };
   for (const id of Object.values(foreignIds)) expect(id).toMatch(/^theirs/);

@@ -20,7 +20,7 @@ PostgreSQL, by all processes that share the database. Events contain ids and tim
 last received event (\`Last-Event-ID\`), the stream continues after that event. It begins with a \`gap\` event if that
 event is too old, came from another process, or preceded a restart of the service. With \`filter\`, an event lists and
 counts only the memories that matched just before the event (a stored memory: as it was stored), and events without such
-a memory, among them those of consolidation, are left out.`;
+a memory, among them those of consolidation and imports, are left out.`;
 
 const config = { access: 'read' } as const;
 

@@ -28,7 +28,7 @@ export const importTexts: Route = (app, context) => {
       'Accepts any number of texts, each with the `external_id` that it has in the other program. Each text is stored ' +
       'completely, or refused and listed with its external id or its number. Texts that already exist are not stored ' +
       'again, so an interrupted import can be sent again from the beginning, and a later one brings only what is new. A ' +
-      'text that changed in the source is updated, unless its memory was changed or forgotten here. `GET /imports` lists ' +
+      'text that changed in the source is updated, unless its memory was changed here. `GET /imports` lists ' +
       'the import, and `DELETE /imports/{id}` undoes it.',
     tags: ['memories'],
     querystring: ImportTextsRequest,
