@@ -1,7 +1,13 @@
 import { existsSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
-import type { MemoryEvent, StoreBatchResponse, StoreResponse } from '@memoryd/contract';
+import type {
+  ImportsResponse,
+  ImportTextsResponse,
+  MemoryEvent,
+  StoreBatchResponse,
+  StoreResponse,
+} from '@memoryd/contract';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createClient } from '../../client/conformance/service.ts';
 import { startEmbeddingServer } from '../../engine/src/embedding/embedding-server.fixture.ts';
@@ -225,6 +231,70 @@ describe.each(['database file', 'PostgreSQL database'] as const)('on a %s', (kin
     const updatedAt = new Map(memories.map(({ id, updated_at }) => [id, updated_at]));
     for (const { id, updated_at } of changed) expect(updatedAt.get(id)).toBe(updated_at);
     await expectCleanEnd(second.server);
+  });
+
+  describe('an import of texts interrupted by a crash', () => {
+    const COUNT = 4000;
+    const lines = createTexts(COUNT, 'message').map(
+      (content, n) => `${JSON.stringify({ content, external_id: `chatgpt:c/${n}`, created_at: '2024-05-06' })}\n`,
+    );
+    const path = '/imports?from=chatgpt&content_key=chats';
+    const getTotal = async (client: Client) => (await client.memories('limit=1')).total;
+    const getImports = async (client: Client) => (await client.get<ImportsResponse>('/imports')).imports;
+    const importAll = (client: Client) =>
+      client.ok<ImportTextsResponse>({ method: 'POST', path, body: lines.join('') });
+
+    it.each([
+      ['at its start', 0],
+      ['in the middle', 0.5],
+      ['near its end', 0.9],
+    ])('continues after a kill %s, and has every text once', async (_row, share) => {
+      const first = await start();
+      // The last line is never sent, so the import cannot end before the kill.
+      const unfinished = lines.slice(0, -1).join('');
+      const socket = await beginRequest(first, path, Buffer.byteLength(unfinished) + 1, unfinished);
+      await expect.poll(() => getTotal(first), { interval: 0 }).toBeGreaterThan(share * COUNT);
+      await first.server.kill();
+      socket.destroy();
+      const second = await startAgain(first);
+      const stored = await getTotal(second);
+      expect(stored).toBeGreaterThan(share * COUNT);
+      const [interrupted] = await getImports(second);
+      expect(interrupted).toMatchObject({ ended_at: null, imported_count: stored, memory_count: stored });
+      expect(await importAll(second)).toMatchObject({
+        ...{ import_id: interrupted?.id, imported_count: COUNT - stored, unchanged_count: stored, refused_count: 0 },
+      });
+      const { memories, total } = await second.memories('limit=10000');
+      expect([total, new Set(memories.map(({ external_id }) => external_id)).size]).toEqual([COUNT, COUNT]);
+      expect(await getImports(second)).toMatchObject([{ ended_at: expect.any(String), memory_count: COUNT }]);
+      await expectCleanEnd(second.server);
+    });
+
+    it('is undone completely if the undo is repeated after a kill', async () => {
+      const interruptUndo = async () => {
+        const first = await start();
+        const own = await first.store({ content: 'the answer of a cassowary' });
+        const { import_id } = await importAll(first);
+        const request = { method: 'DELETE', path: `/imports/${import_id}` };
+        const answer = send(first.server.port, request).catch(() => undefined);
+        await expect.poll(() => getTotal(first), { interval: 0 }).toBeLessThan(COUNT + 1);
+        await first.server.kill();
+        await answer;
+        const second = await startAgain(first);
+        const left = await getTotal(second);
+        if (left > 1) return { second, own, left, request };
+        await expectCleanEnd(second.server);
+        return undefined;
+      };
+      const { second, own, left, request } = await untilInterrupted(interruptUndo);
+      expect(await getImports(second)).toMatchObject([{ memory_count: left - 1 }]);
+      expect(await second.ok(request)).toMatchObject({ forgotten_count: left - 1, kept_count: 0 });
+      expect((await second.memories()).memories.map(({ id }) => id)).toEqual([own]);
+      expect(await getImports(second)).toEqual([]);
+      expect((await second.recall('message cassowary', 'top_k=10')).results.map(({ id }) => id)).toEqual([own]);
+      expect(await importAll(second)).toMatchObject({ imported_count: COUNT, unchanged_count: 0 });
+      await expectCleanEnd(second.server);
+    });
   });
 
   it('a consolidation interrupted by a crash loses no memories, and the next run completes it', async () => {
