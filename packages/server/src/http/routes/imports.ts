@@ -38,7 +38,8 @@ export const importTexts: Route = (app, context) => {
   registerStreamed(app, (scope) => {
     scope.post('/imports', { schema, config }, (request, reply) => {
       const texts = parseTexts(getStreamedBody(request, reply, context));
-      return context.getApi(request).importTexts(texts, request.query);
+      const redact = context.settings.redactImports === 'on';
+      return context.getApi(request).importTexts(texts, { redact, ...request.query });
     });
   });
 };
