@@ -54,6 +54,9 @@ type EventBody = Without<Exclude<MemoryEvent, { type: 'gap' }>, 'id' | 'at'>;
 /** The progress of a consolidation run. */
 export type RunProgress = Omit<Extract<EventBody, { type: 'consolidation' }>, 'type'>;
 
+/** The progress of an import. */
+export type ImportProgress = Omit<Extract<EventBody, { type: 'import' }>, 'type' | 'user_id' | 'agent_id'>;
+
 /** A memory of an event. `fields`: the `FilterFields` that it had just before the event, as JSON. */
 interface EventMemory {
   id: string;
@@ -185,6 +188,11 @@ export class EventLog {
   /** Publishes progress of a consolidation run. */
   publishProgress(namespace: string, progress: RunProgress): void {
     this.#publish({ namespace, at: this.#now(), happening: { type: 'consolidation', ...progress } });
+  }
+
+  /** Publishes progress of an import to clients that see its owner. */
+  publishImport(namespace: string, owner: Owner, progress: ImportProgress): void {
+    this.#publish({ namespace, at: this.#now(), happening: { type: 'import', ...toOwner(owner), ...progress } });
   }
 
   #publishOne(namespace: string, happening: EventBody, of: readonly PublishedMemory[]): void {
@@ -436,7 +444,7 @@ function countIds({ event }: StoredEvent): number {
  */
 function concernsOwners(event: MemoryEvent, of: OwnerFilter): boolean {
   if (!isLimited(of)) return true;
-  if (!('memory_ids' in event) || isEmptyNamespaceRecall(event)) return false;
+  if (event.type === 'gap' || event.type === 'consolidation' || isEmptyNamespaceRecall(event)) return false;
   return belongsTo({ userId: event.user_id ?? '', agentId: event.agent_id ?? '' }, of);
 }
 
@@ -449,7 +457,7 @@ function selectMatching(
   memories: readonly EventMemory[] | undefined,
   condition: FilterCondition,
 ): MemoryEvent | undefined {
-  if (event.type === 'consolidation') return undefined;
+  if (event.type === 'consolidation' || event.type === 'import') return undefined;
   if (!memories) return { id: event.id, at: event.at, type: 'gap' };
   const matches = memories.filter(({ fields }) => meetsCondition(JSON.parse(fields), condition));
   const ids = new Set(matches.map(({ id }) => id));
@@ -461,13 +469,9 @@ function selectMatching(
 }
 
 /** Whether an event is a recall over the whole namespace without results. */
-function isEmptyNamespaceRecall({
-  type,
-  user_id,
-  agent_id,
-  count,
-}: Extract<MemoryEvent, { memory_ids: string[] }>): boolean {
-  return type === 'recalled' && count === 0 && user_id === undefined && agent_id === undefined;
+function isEmptyNamespaceRecall(event: Extract<MemoryEvent, { memory_ids: string[] } | { type: 'import' }>): boolean {
+  if (event.type !== 'recalled') return false;
+  return event.count === 0 && event.user_id === undefined && event.agent_id === undefined;
 }
 
 /** Length to which event ids are padded before sealing, so that the length does not reveal the event's number. */

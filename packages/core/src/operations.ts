@@ -20,6 +20,7 @@ export { type HookApi, hookApi, memoryApi } from './operations/memory-api.ts';
 export { assertKeepableNamespace, getNamespaces, toScopedStats } from './operations/namespaces.ts';
 export { requireModelInUse } from './operations/only-model-in-use.ts';
 export { acceptRequest } from './operations/redact.ts';
+export { RunningImports } from './operations/running-imports.ts';
 export { type RerankerHealth, Reranking } from './reranking.ts';
 export { isCorruption } from './sql/corruption.ts';
 export { setLinks } from './sql/import-links.ts';

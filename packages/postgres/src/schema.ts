@@ -395,6 +395,41 @@ export const MIGRATIONS: readonly SchemaStep[] = [
     ignored_folders text NOT NULL,
     PRIMARY KEY (namespace, user_id)
   );
+  -- Imports. user_id and agent_id: the owner, or ''. content_digest: digest of the owner, the format and the content, or
+  -- null if the client named no content. ended_at: null while the import is in progress, and if it was interrupted.
+  -- undoing: 1 once an undo has begun. imported_count: number of memories that the import created.
+  CREATE SEQUENCE import_run_no;
+  CREATE TABLE import_run (
+    namespace text COLLATE "C" NOT NULL,
+    no bigint NOT NULL DEFAULT nextval('import_run_no'),
+    id text COLLATE "C" NOT NULL,
+    user_id text COLLATE "C" NOT NULL,
+    agent_id text COLLATE "C" NOT NULL,
+    format text NOT NULL,
+    name text,
+    content_digest text COLLATE "C",
+    started_at bigint NOT NULL,
+    ended_at bigint,
+    undoing integer NOT NULL DEFAULT 0,
+    imported_count bigint NOT NULL DEFAULT 0,
+    PRIMARY KEY (namespace, no)
+  );
+  CREATE UNIQUE INDEX import_run_by_id ON import_run (namespace, id);
+  CREATE UNIQUE INDEX import_run_by_content ON import_run (namespace, content_digest) WHERE content_digest IS NOT NULL;
+  CREATE INDEX import_run_by_user ON import_run (namespace, user_id, no) WHERE user_id <> '';
+  CREATE INDEX import_run_by_agent ON import_run (namespace, agent_id, no) WHERE agent_id <> '';
+  -- Memories that imports created. run: the import that created the memory, or that changed it last. digest: of the text
+  -- and fields as imported, or '' for a memory of an export. version: the version that the import left. A memory with
+  -- another version was changed since.
+  CREATE TABLE imported_memory (
+    namespace text COLLATE "C" NOT NULL,
+    ordinal bigint NOT NULL,
+    run bigint NOT NULL,
+    digest text COLLATE "C" NOT NULL,
+    version integer NOT NULL,
+    PRIMARY KEY (namespace, ordinal)
+  );
+  CREATE INDEX imported_memory_by_run ON imported_memory (namespace, run, ordinal);
   -- Usage of a namespace (user_id '') and of each user: memories that clients stored, including merged and evicted
   -- memories, and bytes of their texts, including earlier texts. Semantic memories and texts written by consolidation
   -- are not counted. The usage is the sum of its slots, as for tiers. Slot -1 is the row that every user with memories

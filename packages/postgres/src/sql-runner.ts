@@ -12,6 +12,7 @@ import type { Connection } from './connection.ts';
 /** Reads that consist of one statement. Without a transaction, such a read saves two round trips. */
 const SINGLE_STATEMENT_READS: ReadonlySet<string> = new Set<keyof typeof readVerbs>([
   ...(['memory', 'secret', 'namespaces', 'isMigrating', 'run', 'leastRetainedAfter', 'readKeys'] as const),
+  ...(['unchangedTexts', 'importRun'] as const),
 ]);
 
 /**

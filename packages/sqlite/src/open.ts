@@ -224,6 +224,7 @@ async function getFirstPart(writer: Thread): Promise<PurgePart | undefined> {
  */
 const LONG_READS: ReadonlySet<keyof typeof readVerbs> = new Set([
   ...(['memories', 'growth', 'session', 'sessions', 'users', 'stats', 'namespaceUsage'] as const),
+  ...(['imports', 'importRun'] as const),
   ...(['changes', 'planPromotion', 'planMergeAfter', 'planEvict'] as const),
   'leastRetainedAfter' as const,
 ]);

@@ -386,6 +386,40 @@ export const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (namespace, user_id)
   ) STRICT, WITHOUT ROWID;
 
+  -- Imports. user_id and agent_id: the owner, or ''. content_digest: digest of the owner, the format and the content, or
+  -- null if the client named no content. ended_at: null while the import is in progress, and if it was interrupted.
+  -- undoing: 1 once an undo has begun. imported_count: number of memories that the import created.
+  CREATE TABLE import_run (
+    no INTEGER PRIMARY KEY AUTOINCREMENT,
+    namespace TEXT NOT NULL,
+    id TEXT NOT NULL,
+    user_id TEXT NOT NULL,
+    agent_id TEXT NOT NULL,
+    format TEXT NOT NULL,
+    name TEXT,
+    content_digest TEXT,
+    started_at INTEGER NOT NULL,
+    ended_at INTEGER,
+    undoing INTEGER NOT NULL DEFAULT 0,
+    imported_count INTEGER NOT NULL DEFAULT 0
+  ) STRICT;
+  CREATE UNIQUE INDEX import_run_by_id ON import_run (namespace, id);
+  CREATE UNIQUE INDEX import_run_by_content ON import_run (namespace, content_digest) WHERE content_digest IS NOT NULL;
+  CREATE INDEX import_run_by_namespace ON import_run (namespace, no);
+  CREATE INDEX import_run_by_user ON import_run (namespace, user_id, no) WHERE user_id <> '';
+  CREATE INDEX import_run_by_agent ON import_run (namespace, agent_id, no) WHERE agent_id <> '';
+  -- Memories that imports created. run: the import that created the memory, or that changed it last. digest: of the text
+  -- and fields as imported, or '' for a memory of an export. version: the version that the import left. A memory with
+  -- another version was changed since.
+  CREATE TABLE imported_memory (
+    ordinal INTEGER PRIMARY KEY,
+    namespace TEXT NOT NULL,
+    run INTEGER NOT NULL,
+    digest TEXT NOT NULL,
+    version INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX imported_memory_by_run ON imported_memory (run);
+
   -- Usage of namespaces (user_id is '') and of users: memories including hidden ones, and bytes of texts including
   -- earlier ones. Semantic memories and texts written by consolidation do not count. A user without any memory has no
   -- row. users and sessions: only for namespaces, the number of users with a row, and of sessions in session_count.

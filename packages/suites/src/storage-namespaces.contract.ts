@@ -350,6 +350,10 @@ export function namespaceStorageContract(tested: TestedStorage): void {
       ['quotas', () => tested.storage.setQuota('a', { memories: 1, bytes: null })],
       ['hook settings', () => tested.storage.changeHookSettings('a', 'ada', { paused: true })],
       [
+        'imports',
+        () => tested.storage.beginImport('a', { id: 'i', userId: '', agentId: '', format: 'csv', startedAt: NOW }),
+      ],
+      [
         'keys',
         () =>
           tested.keys.add({

@@ -9,6 +9,7 @@ import { exportStorageContract } from './storage-export.contract.ts';
 import { externalIdStorageContract } from './storage-external-ids.contract.ts';
 import { filterStorageContract } from './storage-filter.contract.ts';
 import { hookStorageContract } from './storage-hooks.contract.ts';
+import { importStorageContract } from './storage-imports.contract.ts';
 import { knownStorageContract } from './storage-known.contract.ts';
 import { listStorageContract } from './storage-lists.contract.ts';
 import { memoryStorageContract } from './storage-memories.contract.ts';
@@ -45,6 +46,7 @@ export function storageContract(open: OpenStorage, unmet: Unmet = {}): void {
   describe('namespace storage', () => namespaceStorageContract(tested));
   describe('owner storage', () => ownerStorageContract(tested));
   describe('hook settings storage', () => hookStorageContract(tested));
+  describe('import storage', () => importStorageContract(tested));
   describe('API key storage', () => keyStoreContract(tested));
   describe('export and import', () => exportStorageContract(open));
 }

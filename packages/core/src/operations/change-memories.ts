@@ -111,7 +111,7 @@ export async function forget(
   core.events.publishMemories(namespace, 'forgotten', forgotten.deleted);
   const also = alsoForgotten.length > 0 && { also_forgotten: alsoForgotten };
   const remaining = remainingDuplicates.length > 0 && { remaining_duplicates: remainingDuplicates };
-  return { status: 'forgotten', id: memoryId, ...also, ...remaining, ...purge(purged) };
+  return { status: 'forgotten', id: memoryId, ...also, ...remaining, ...toPurge(purged) };
 }
 
 /** See `MemoryApi.forgetMany`. */
@@ -140,17 +140,28 @@ export async function forgetMany(
     ...toCondition(request),
     ...(request.before !== undefined && { createdBefore: toMs(request.before, 'before') }),
   };
+  const { purged, count } = await publishForgotten(core, namespace, (onForgotten) =>
+    core.storage.forgetMany(namespace, selection, onForgotten),
+  );
+  return { status: 'forgotten', forgotten_count: count, ...toPurge(purged) };
+}
+
+/** Runs a bulk forget, and publishes how many memories it has deleted. */
+export async function publishForgotten<T>(
+  core: Pick<Core, 'events'>,
+  namespace: string,
+  forgetAll: (onForgotten: (deleted: DeletedMemory[]) => void) => Promise<T>,
+): Promise<T> {
   let unpublished: DeletedMemory[] = [];
   const publish = () => {
     core.events.publishCounts(namespace, 'forgotten', unpublished);
     unpublished = [];
   };
   try {
-    const { purged, count } = await core.storage.forgetMany(namespace, selection, (deleted) => {
+    return await forgetAll((deleted) => {
       unpublished.push(...deleted);
       if (unpublished.length >= COUNTED_TOGETHER) publish();
     });
-    return { status: 'forgotten', forgotten_count: count, ...purge(purged) };
   } finally {
     // Also runs after a failure, since the batches before the failure have been deleted.
     publish();
@@ -160,6 +171,6 @@ export async function forgetMany(
 /** Number of memories after which a bulk forget publishes an event. */
 const COUNTED_TOGETHER = 1000;
 
-function purge(purged: boolean): { purge?: 'pending' } {
+export function toPurge(purged: boolean): { purge?: 'pending' } {
   return purged ? {} : { purge: 'pending' };
 }

@@ -9,6 +9,7 @@ import type { Clock, IdSource, Seal, Telemetry } from '../ports/runtime.ts';
 import type { Storage } from '../ports/storage.ts';
 import type { Reranking } from '../reranking.ts';
 import type { AccessLog } from './access-log.ts';
+import type { RunningImports } from './running-imports.ts';
 
 /** The dependencies of the API functions, composed when an engine opens. */
 export interface Core {
@@ -32,6 +33,9 @@ export interface Core {
   thesaurus: Thesaurus;
   /** Absent if secrets are not redacted. */
   redactor?: Redactor;
+  /** Redacts imported texts, unless a request turns it off and `redactor` is absent. */
+  importRedactor: Redactor;
+  runningImports: RunningImports;
   /** Interval between scheduled consolidation runs; 0 if none are scheduled. */
   consolidationIntervalMs: number;
   /** Time zone for dates in queries, unless the request names a time zone. */

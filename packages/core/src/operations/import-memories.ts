@@ -253,7 +253,7 @@ function readJson(bytes: Uint8Array): unknown {
  * Returns a record with the user and agent of the import added. Throws FORBIDDEN if the record names another user or
  * agent.
  */
-function withScope(scope: OwnScopeRequest, record: unknown): unknown {
+export function withScope(scope: OwnScopeRequest, record: unknown): unknown {
   if (typeof record !== 'object' || record === null || Array.isArray(record)) return record;
   const own = record as OwnScopeRequest;
   for (const field of ['user_id', 'agent_id'] as const) {

@@ -15,6 +15,8 @@ import type { Core } from './core.ts';
 import { corrections, decideCorrection } from './corrections.ts';
 import { exportMemories } from './export-memories.ts';
 import { importMemories } from './import-memories.ts';
+import { importTexts } from './import-texts.ts';
+import { imports, undoImport } from './imports.ts';
 import { stats } from './namespaces.ts';
 import { history, memories, memory, session, sessions, users } from './read-memories.ts';
 import { recall } from './recall.ts';
@@ -48,6 +50,9 @@ export function memoryApi(core: Core, namespace: string, scope: Scope, keyId?: s
     events: (...args) => core.events.follow(core.seal, namespace, ...args),
     exportMemories: (...args) => exportMemories(core, namespace, ...args),
     importMemories: (...args) => importMemories(core, namespace, ...args),
+    importTexts: (...args) => importTexts(core, namespace, ...args),
+    imports: (...args) => imports(core, namespace, ...args),
+    undoImport: (...args) => undoImport(core, namespace, ...args),
     stats: (request) => stats(core, namespace, scope, request),
   };
 }

@@ -19,6 +19,8 @@ import {
   withoutNullFields,
 } from '@memoryd/contract';
 import type { Embedding } from '../ports/embedder.ts';
+import type { Redactor } from '../ports/redactor.ts';
+import { importUndone } from '../ports/storage-imports.ts';
 import type { ChangedFields, NewMemory, StoreOutcome } from '../ports/storage-memories.ts';
 import type { OverQuota } from '../ports/storage-namespaces.ts';
 import { CHUNK_CHARS, CHUNK_MEMORIES } from '../record-size.ts';
@@ -79,14 +81,23 @@ function withSimilar(response: StoreResponse, similar: SimilarMemory[] | undefin
 }
 
 /** See `acceptRequest`. */
-function acceptStore({ redactor }: Core, check: Check, request: StoreRequest): Redacted<StoreFields> {
+export function acceptStore(
+  { redactor }: { redactor?: Redactor | undefined },
+  check: Check,
+  request: StoreRequest,
+): Redacted<StoreFields> {
   const accepted = acceptRequest(redactor, check, request);
   assertOwnerGiven(accepted.request as StoreFields);
   return { ...accepted, request: withoutNullFields(StoreRequest, accepted.request) as StoreFields };
 }
 
 /** Returns the memory for a valid request. Throws INVALID_REQUEST for times outside the supported years. */
-function toNewMemory(core: Core, namespace: string, request: StoreFields, arrivedAt: number): NewMemory {
+export function toNewMemory(
+  core: Pick<Core, 'ids'>,
+  namespace: string,
+  request: StoreFields,
+  arrivedAt: number,
+): NewMemory {
   const createdAt = request.created_at === undefined ? arrivedAt : toMs(request.created_at, 'created_at');
   const validity = {
     validFrom: toMsOrNull(request.valid_from, 'valid_from'),
@@ -152,6 +163,27 @@ async function announce(
   redactions: readonly (RedactedSecrets[] | undefined)[],
   embedAfter?: Promise<void>,
 ): Promise<Embeddings> {
+  const { stored, updated } = publishStores(core, namespace, memories, outcomes, redactions);
+  if (embedAfter) await embedAfter;
+  const changed = updated.flatMap(({ embedding, ordinal }) => (embedding ? [ordinal] : []));
+  const [ofStored = [], ...ofChanged] = await Promise.all([
+    core.embedding?.stored(stored.map(({ memory, ordinal }) => ({ ordinal, revision: 1, content: memory.content }))),
+    ...changed.map((ordinal) => core.embedding?.changed(ordinal)),
+  ]);
+  return new Map([
+    ...stored.map(({ ordinal }, i) => [ordinal, ofStored[i]] as const),
+    ...changed.map((ordinal, i) => [ordinal, ofChanged[i]] as const),
+  ]);
+}
+
+/** Publishes the events of stored and changed memories, and returns these memories. See `announce`. */
+export function publishStores(
+  core: Pick<Core, 'events'>,
+  namespace: string,
+  memories: readonly NewMemory[],
+  outcomes: readonly StoreOutcome[],
+  redactions: readonly (RedactedSecrets[] | undefined)[],
+) {
   const pairs = memories.map((memory, i) => ({ memory, result: outcomes[i] as StoreOutcome, redacted: redactions[i] }));
   const stored = pairs.flatMap(({ memory, result, redacted }) =>
     result.outcome === 'stored' ? [{ memory, ...result, redacted }] : [],
@@ -167,16 +199,7 @@ async function announce(
     }),
   );
   core.events.publishMemories(namespace, 'updated', updated);
-  if (embedAfter) await embedAfter;
-  const changed = updated.flatMap(({ embedding, ordinal }) => (embedding ? [ordinal] : []));
-  const [ofStored = [], ...ofChanged] = await Promise.all([
-    core.embedding?.stored(stored.map(({ memory, ordinal }) => ({ ordinal, revision: 1, content: memory.content }))),
-    ...changed.map((ordinal) => core.embedding?.changed(ordinal)),
-  ]);
-  return new Map([
-    ...stored.map(({ ordinal }, i) => [ordinal, ofStored[i]] as const),
-    ...changed.map((ordinal, i) => [ordinal, ofChanged[i]] as const),
-  ]);
+  return { stored, updated };
 }
 
 /** Returns the memory of a response, with the vector of its text if the store has embedded the text. */
@@ -201,7 +224,7 @@ export function invalidPeriod(): MemoryError {
 }
 
 /** Returns the response for a stored memory. Throws the error for a memory that was not stored. */
-function toResponse(stored: StoreOutcome, memory: NewMemory, redacted?: RedactedSecrets[]): StoreResponse {
+export function toResponse(stored: StoreOutcome, memory: NewMemory, redacted?: RedactedSecrets[]): StoreResponse {
   const respond = (id: string, created: boolean): StoreResponse => ({
     id,
     status: 'stored',
@@ -226,6 +249,8 @@ function toResponse(stored: StoreOutcome, memory: NewMemory, redacted?: Redacted
       throw quotaExceeded(stored);
     case 'superseded-unknown':
       throw supersededUnknown();
+    case 'import-undone':
+      throw importUndone();
   }
 }
 
@@ -447,7 +472,7 @@ async function storeItems(
   );
 }
 
-function catchMemoryError<T>(make: () => T): T | MemoryError {
+export function catchMemoryError<T>(make: () => T): T | MemoryError {
   try {
     return make();
   } catch (error) {

@@ -122,8 +122,10 @@ export interface ExportStorage {
    * give the same new id.
    *
    * @param links the pending links to memories of these records
+   * @param importId the import that the new memories belong to, if any. Rejects with CONFLICT if the import does not
+   * exist, or its undo has begun
    */
-  importRecords(namespace: string, records: ExportRecord[], links: PendingLink[]): Promise<Imported>;
+  importRecords(namespace: string, records: ExportRecord[], links: PendingLink[], importId?: string): Promise<Imported>;
   /**
    * Begins a migration from another database, or continues an unfinished one with the same name. Returns false and
    * changes nothing if the database has data and no unfinished migration with this name.

@@ -57,13 +57,25 @@ export interface NewMemory extends Owner {
   supersedes: string | null;
   /** Set if the client may repeat the request: the client's idempotency key and a digest of the request. */
   idempotency?: { key: string; digest: string };
+  /**
+   * Set for a text of an import, which has an external id. If the owner has a memory with the external id, the memory
+   * changes only if an import stored it from a text with another digest, and nobody has changed it since.
+   */
+  imported?: ImportMark;
+}
+
+/** The import that a text belongs to, and the digest of the text with its fields. */
+export interface ImportMark {
+  importId: string;
+  digest: string;
 }
 
 /**
  * `updated` and `unchanged`: the owner has a memory with the external id. For the fields of `updated`, see
  * `UpdateOutcome`. `repeated`: the idempotency key was used before, at the time `at`, with the same digest; `id` is the
  * memory that was stored then, and `created` is false if that memory existed before. `superseding-itself`: the memory
- * would supersede itself, directly or through other memories, or a source of its own.
+ * would supersede itself, directly or through other memories, or a source of its own. `import-undone`: the import of the
+ * text does not exist, or its undo has begun.
  */
 export type StoreOutcome =
   | { outcome: 'stored'; ordinal: number }
@@ -74,6 +86,7 @@ export type StoreOutcome =
   | { outcome: 'no-period' }
   | { outcome: 'conflict' }
   | { outcome: 'superseded-unknown' }
+  | { outcome: 'import-undone' }
   | OverQuota;
 
 /** New values of the fields of a memory that an update can change. Absent fields stay unchanged. */
@@ -128,7 +141,7 @@ export type UpdateOutcome =
  * State after forgetting. `purged`: true if no byte of the texts is left in the database. If false, SQLite purges the
  * texts in the background once no read or copy blocks the purge, and PostgreSQL with its next vacuum.
  */
-interface Forgetting {
+export interface Forgetting {
   purged: boolean;
 }
 
@@ -169,7 +182,7 @@ export interface ForgetSelection extends OwnerFilter {
 }
 
 /** Called after a bulk forget has deleted a batch of memories. */
-type OnForgotten = (deleted: DeletedMemory[]) => void;
+export type OnForgotten = (deleted: DeletedMemory[]) => void;
 
 /**
  * A stored memory. A memory is live (recall can return it, and counts include it) unless it is merged, evicted or

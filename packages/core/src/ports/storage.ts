@@ -5,6 +5,7 @@ import type { ConsolidationStorage, DistilStorage, RunStorage } from './storage-
 import type { CorrectionStorage } from './storage-corrections.ts';
 import type { ExportStorage } from './storage-export.ts';
 import type { HookStorage } from './storage-hooks.ts';
+import type { ImportStorage } from './storage-imports.ts';
 import type { MemoryStorage } from './storage-memories.ts';
 import type { CachedStates, NamespaceStorage } from './storage-namespaces.ts';
 import type { VectorStorage } from './storage-vectors.ts';
@@ -25,6 +26,7 @@ export interface Storage
     DistilStorage,
     CorrectionStorage,
     HookStorage,
+    ImportStorage,
     ExportStorage {
   /** Returns the secret of the database: 32 hexadecimal digits, the same in every process that opens the database. */
   secret(): Promise<string>;

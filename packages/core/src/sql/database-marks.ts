@@ -147,7 +147,7 @@ export function endMigration(queries: Queries): Promise<void> {
   return setProperty(queries, MIGRATING_FROM, undefined);
 }
 
-const TABLES = ['memory', 'consolidation_run', 'declined_group', 'quota', 'hook_setting', 'api_key'];
+const TABLES = ['memory', 'consolidation_run', 'declined_group', 'quota', 'hook_setting', 'import_run', 'api_key'];
 
 async function hasData(queries: Queries): Promise<boolean> {
   const any = TABLES.map((table) => `EXISTS (SELECT 1 FROM ${table})`).join(' OR ');

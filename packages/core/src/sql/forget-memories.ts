@@ -130,9 +130,13 @@ async function deleteRemainingData(transaction: Transaction, namespace: string, 
     await transaction.run(sql`
       DELETE FROM ${raw(table)} AS m WHERE m.namespace = ${namespace} AND ${isOfOwners(transaction.dialect, of)}`);
   }
+  // An import that has stored memories since the deletion began stays with them.
+  await transaction.run(sql`
+    DELETE FROM import_run AS m WHERE m.namespace = ${namespace} AND ${isOfOwners(transaction.dialect, of)}
+      AND NOT EXISTS (SELECT 1 FROM imported_memory i WHERE i.namespace = m.namespace AND i.run = m.no)`);
 }
 
-function toDeleted(memory: Erasable): DeletedMemory {
+export function toDeleted(memory: Erasable): DeletedMemory {
   const { id, userId, agentId } = memory;
   return { id, userId, agentId, ...toFilterFields(memory) };
 }
@@ -153,6 +157,7 @@ const TABLES = [
   ['field_history', 'ordinal'],
   ['memory_attachment', 'ordinal'],
   ['memory_access', 'ordinal'],
+  ['imported_memory', 'ordinal'],
   ['consolidation_change', 'ordinal'],
   ['correction', 'earlier'],
   ['correction', 'later'],
@@ -300,7 +305,10 @@ function getFirst(transaction: Transaction, namespace: string, ordinals: Sql) {
     CROSS JOIN memory m WHERE m.namespace = ${namespace} AND m.ordinal = first.ordinal`);
 }
 
-const NAMESPACE_TABLES = ['consolidation_run', 'idempotency_key', 'declined_group', 'quota', 'hook_setting'];
+const NAMESPACE_TABLES = [
+  ...['consolidation_run', 'idempotency_key', 'declined_group', 'quota', 'hook_setting'],
+  ...['imported_memory', 'import_run'],
+];
 const COUNTERS = ['tier_count', 'session_count', 'usage'];
 
 /** Deletes the remaining data of a namespace. Counters stay if memories were stored during the deletion. */

@@ -20,6 +20,7 @@ import {
   restoreSupersedes,
   setLinks,
 } from './import-links.ts';
+import { assertImporting, recordImported } from './imports.ts';
 import { addUsers, countEntering } from './list-counters.ts';
 import { insertRows } from './memory-rows.ts';
 import type { Queries, Transaction } from './queries.ts';
@@ -37,7 +38,9 @@ export async function importRecords(
   records: readonly ExportRecord[],
   links: readonly PendingLink[],
   quota: Quotas,
+  importId?: string,
 ): Promise<Imported> {
+  const run = importId === undefined ? undefined : await assertImporting(transaction, namespace, importId);
   const memories = records.flatMap((record) => ('memory' in record ? [record.memory] : []));
   const getNewId = createNewIds(await secret(transaction), namespace);
   const existing = await readExisting(transaction, namespace, getReferencedIds(memories, getNewId));
@@ -72,6 +75,12 @@ export async function importRecords(
     );
   }
   await insertImported(transaction, namespace, imported);
+  if (run !== undefined) {
+    await recordImported(
+      transaction,
+      imported.map(({ ordinal, version }) => ({ namespace, ordinal, run, digest: '', version })),
+    );
+  }
   await setLinks(transaction, namespace, recordImport.links);
   await restoreSupersedes(transaction, namespace, recordImport.corrections);
   await queueForMerging(transaction, namespace, recordImport.merging);

@@ -103,6 +103,10 @@ export const INTEGRITY: { readonly maxProblems: number; readonly statements: rea
    WHERE h.merged_into IS NOT NULL AND o.ordinal IS NULL OR h.supersedes IS NOT NULL AND s.ordinal IS NULL`,
     `SELECT 'memory ' || a.ordinal || ' has an access count but no row' FROM memory_access a
    LEFT JOIN memory m USING (namespace, ordinal) WHERE m.ordinal IS NULL`,
+    `SELECT 'memory ' || i.ordinal || ' belongs to import ' || i.run || ', and one of them is missing' FROM imported_memory i
+   LEFT JOIN memory m USING (namespace, ordinal)
+   LEFT JOIN import_run r ON r.namespace = i.namespace AND r.no = i.run
+   WHERE m.ordinal IS NULL OR r.no IS NULL`,
     `SELECT 'correction ' || c.id || ' is of a missing memory, or of memories of different users or agents'
    FROM correction c
    LEFT JOIN memory e ON e.namespace = c.namespace AND e.ordinal = c.earlier

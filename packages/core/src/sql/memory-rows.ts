@@ -33,11 +33,16 @@ interface FullRow extends Omit<NewRow, 'entry'> {
   distilledRevision: number | null;
 }
 
-/** Stores and indexes new memories in a tier. Returns their ordinals in the same order. */
+/**
+ * Stores and indexes new memories in a tier. Returns their ordinals in the same order.
+ *
+ * @param vectors whether a client waits for the vectors; see `RecallWriter.enterNew`
+ */
 export async function insertMemories(
   transaction: Transaction,
   memories: readonly NewRow[],
   tier: Tier,
+  vectors: 'waited for' | 'not waited for' = 'waited for',
 ): Promise<number[]> {
   if (memories.length === 0) return [];
   const ordinals = await transaction.nextOrdinals(memories.length);
@@ -52,7 +57,7 @@ export async function insertMemories(
     distilledRevision: tier === 'semantic' ? 1 : null,
   }));
   await insertRows(transaction, rows);
-  await transaction.recall.enterNew(rows, 'waited for');
+  await transaction.recall.enterNew(rows, vectors);
   await queueNewMemories(transaction, rows);
   await addUsers(transaction, await countEntering(transaction, rows));
   if (tier !== 'semantic') {

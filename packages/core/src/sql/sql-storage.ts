@@ -54,13 +54,13 @@ export function sqlStorage(runner: SqlRunner) {
     ...call: [verb: Verb, args: VerbArguments<WriteVerbs[Verb]>, load?: Load]
   ) => write({ exclusive: namespace }, ...call);
   /**
-   * Repeats a deleting step until the step deletes nothing. If a step fails, requests a purge of the texts deleted so
-   * far.
+   * Repeats a deleting step until the step returns undefined instead of a number of deleted memories. If a step fails,
+   * requests a purge of the texts deleted so far.
    */
-  const removeAll = async (step: () => Promise<number>) => {
+  const removeAll = async (step: () => Promise<number | undefined>) => {
     let count = 0;
     try {
-      for (let deleted = await step(); deleted > 0; deleted = await step()) count += deleted;
+      for (let deleted = await step(); deleted !== undefined; deleted = await step()) count += deleted;
     } catch (error) {
       if (count > 0) void purge(count, 'memories');
       throw error;
@@ -89,7 +89,7 @@ export function sqlStorage(runner: SqlRunner) {
       const count = await removeAll(async () => {
         const deleted = await writeIn(namespace, 'forgetBatch', [namespace, selection, arrivedUntil]);
         if (deleted.length > 0) onForgotten?.(deleted);
-        return deleted.length;
+        return deleted.length || undefined;
       });
       return { count, purged: await purge(count, 'memories') };
     },
@@ -119,7 +119,10 @@ export function sqlStorage(runner: SqlRunner) {
     async deleteNamespace(namespace) {
       const arrivedUntil = await write('nothing', 'lastOrdinal', [namespace]);
       await write('keys', 'deleteKeys', [namespace]);
-      const count = await removeAll(() => writeIn(namespace, 'eraseBatch', [namespace, arrivedUntil]));
+      const count = await removeAll(async () => {
+        const deleted = await writeIn(namespace, 'eraseBatch', [namespace, arrivedUntil]);
+        return deleted || undefined;
+      });
       await writeIn(namespace, 'dropNamespace', [namespace]);
       return { count, purged: await purge(count, 'namespace') };
     },
@@ -160,9 +163,30 @@ export function sqlStorage(runner: SqlRunner) {
     beginRevert: (run, notes) => writeIn(run.namespace, 'beginRevert', [run, notes]),
     undoSome: (run, ...args) => writeIn(run.namespace, 'undoSome', [run, ...args]),
 
-    importRecords(namespace, records, links) {
+    beginImport: (namespace, begin) => writeIn(namespace, 'beginImport', [namespace, begin]),
+    endImport: (namespace, ...args) => writeIn(namespace, 'endImport', [namespace, ...args]),
+    unchangedTexts: (...args) => read('unchangedTexts', ...args),
+    importRun: (...args) => read('importRun', ...args),
+    imports: (...args) => read('imports', ...args),
+    async undoImport(namespace, id, { of, at }, onForgotten) {
+      const undone = { kept: 0, after: 0, isFound: false };
+      const forgotten = await removeAll(async () => {
+        const batch = await writeIn(namespace, 'undoImportBatch', [namespace, id, of, { after: undone.after, at }]);
+        if (!batch) return undefined;
+        undone.isFound = true;
+        undone.kept += batch.kept;
+        if (batch.last === undefined) return undefined;
+        undone.after = batch.last;
+        if (batch.deleted.length > 0) onForgotten?.(batch.deleted);
+        return batch.deleted.length;
+      });
+      if (!undone.isFound) return undefined;
+      return { forgotten, kept: undone.kept, purged: await purge(forgotten, 'memories') };
+    },
+
+    importRecords(namespace, records, links, importId) {
       const chars = records.reduce((sum, record) => sum + countChars(record), 0);
-      return writeIn(namespace, 'importRecords', [namespace, records, links, quota], {
+      return writeIn(namespace, 'importRecords', [namespace, records, links, quota, importId], {
         memories: records.length,
         chars,
       });

@@ -5,6 +5,7 @@ import type { NewMemory, StoreOutcome } from '../ports/storage-memories.ts';
 import { inOrder } from './counters.ts';
 import { type ExternalIds, findExternalIds } from './external-ids.ts';
 import { supersede } from './forget-memories.ts';
+import { findImports, type Imports, recordImported, repeatImported } from './imports.ts';
 import { insertMemories } from './memory-rows.ts';
 import { promoteExcess } from './promote-memories.ts';
 import type { Queries, Transaction } from './queries.ts';
@@ -27,6 +28,7 @@ export async function storeMany(
     uses: await claimKeys(transaction, memories),
     superseded: await findSupersedable(transaction, memories),
     stored: await findExternalIds(transaction, memories),
+    imports: await findImports(transaction, memories),
   };
   const outcomes = await storeNew(transaction, batch, memories);
   for (const [place, memory] of memories.entries()) {
@@ -46,19 +48,24 @@ interface Batch {
   uses: KeyUses;
   superseded: Awaited<ReturnType<typeof findSupersedable>>;
   stored: ExternalIds;
+  imports: Imports;
 }
 
 /** Stores the memories whose external id no memory has. Returns no outcome for the others. */
 async function storeNew(
   transaction: Transaction,
-  { rooms, uses, superseded, stored }: Batch,
+  { rooms, uses, superseded, stored, imports }: Batch,
   memories: readonly NewMemory[],
 ): Promise<(StoreOutcome | undefined)[]> {
   const outcomes = new Array<StoreOutcome | undefined>(memories.length).fill(undefined);
   const accepted: [place: number, memory: NewMemory][] = [];
   for (const [place, memory] of memories.entries()) {
     if (stored.find(memory) !== undefined) continue;
-    const refusal = uses.earlierUse(memory) ?? superseded.refusal(memory) ?? rooms.take(memory, getNewUsage(memory));
+    const refusal =
+      uses.earlierUse(memory) ??
+      imports.refusal(memory) ??
+      superseded.refusal(memory) ??
+      rooms.take(memory, getNewUsage(memory));
     outcomes[place] = refusal;
     if (refusal) continue;
     uses.record(memory, { id: memory.id, created: true });
@@ -67,7 +74,9 @@ async function storeNew(
     accepted.push([place, memory]);
   }
   const added = accepted.map(([, memory]) => memory);
-  const ordinals = await insertMemories(transaction, added, 'working');
+  const isImport = added.every(({ imported }) => imported !== undefined);
+  const ordinals = await insertMemories(transaction, added, 'working', isImport ? 'not waited for' : 'waited for');
+  await recordImported(transaction, toImported(imports, added, ordinals));
   for (const [i, { namespace, supersedes, storedAt }] of added.entries()) {
     if (supersedes !== null) await supersede(transaction, namespace, supersedes, ordinals[i] as number, storedAt);
   }
@@ -77,15 +86,27 @@ async function storeNew(
   return outcomes;
 }
 
+function toImported(imports: Imports, memories: readonly NewMemory[], ordinals: readonly number[]) {
+  return memories.flatMap((memory, i) => {
+    const run = imports.find(memory);
+    if (run === undefined || !memory.imported) return [];
+    const { namespace, imported } = memory;
+    return [{ namespace, ordinal: ordinals[i] as number, run, digest: imported.digest, version: 1 }];
+  });
+}
+
 /** Changes the memory that has the external id of a memory of the batch. */
 async function storeAgain(
   transaction: Transaction,
-  { rooms, uses, superseded, stored }: Batch,
+  { rooms, uses, superseded, stored, imports }: Batch,
   memory: NewMemory,
 ): Promise<StoreOutcome> {
   const id = stored.find(memory) as string;
-  const refusal = uses.earlierUse(memory) ?? superseded.refusal(memory);
+  const refusal = uses.earlierUse(memory) ?? imports.refusal(memory) ?? superseded.refusal(memory);
   if (refusal) return refusal;
+  const { imported } = memory;
+  const run = imports.find(memory);
+  if (imported && run !== undefined) return repeatImported(transaction, id, { ...memory, imported }, run, rooms);
   const outcome = await repeatStore(transaction, id, memory, rooms);
   if (outcome.outcome === 'updated' || outcome.outcome === 'unchanged') uses.record(memory, { id, created: false });
   return outcome;

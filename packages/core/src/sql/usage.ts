@@ -237,6 +237,7 @@ export async function namespaceUsage(queries: Queries, now: number): Promise<Nam
         UNION SELECT namespace FROM consolidation_run
         UNION SELECT namespace FROM quota
         UNION SELECT namespace FROM hook_setting
+        UNION SELECT namespace FROM import_run
         UNION SELECT namespace FROM good)
     SELECT known.namespace AS name, coalesce(u.memories, 0) AS memories, coalesce(u.bytes, 0) AS bytes,
       q.memories AS "quotaMemories", q.bytes AS "quotaBytes", coalesce(g.keys, 0) AS keys

@@ -19,6 +19,7 @@ import { correct, distil, dropCandidates, refresh } from './distil-groups.ts';
 import { dropNamespace, eraseBatch, forget, forgetBatch, lastOrdinal } from './forget-memories.ts';
 import { allHookSettings, changeHookSettings, hookSettings } from './hook-settings.ts';
 import { importRecords } from './import-records.ts';
+import { beginImport, endImport, importRun, imports, unchangedTexts } from './imports.ts';
 import { growth, memories, memory, newest, session, turnsBefore } from './memory-pages.ts';
 import { mergeDuplicates } from './merge-duplicates.ts';
 import { promote } from './promote-memories.ts';
@@ -30,6 +31,7 @@ import { readGroup } from './semantic-sources.ts';
 import { sessions } from './sessions.ts';
 import { dropIdempotencyKeys, storeMany } from './store-memories.ts';
 import { history, textAt } from './text-history.ts';
+import { undoImportBatch } from './undo-import.ts';
 import { beginRevert, beginUndo, laterRuns, undoSome } from './undo-run.ts';
 import { update } from './update-memory.ts';
 import { namespaces, namespaceUsage, stats, totals } from './usage.ts';
@@ -39,7 +41,7 @@ import { users } from './users.ts';
 export const readVerbs = {
   ...{ memory, history, textAt, memories, newest, turnsBefore, growth, session, sessions, users },
   ...{ cosineScales, stats, totals, namespaces, namespaceUsage, userQuotas, secret, isMigrating, lastBackup, readKeys },
-  ...{ comparedMemories, corrections, hookSettings, allHookSettings },
+  ...{ comparedMemories, corrections, hookSettings, allHookSettings, unchangedTexts, importRun, imports },
   ...{ runs, run, changes, laterRuns, readGroup, planPromotion, planMergeAfter, planEvict, leastRetainedAfter },
 };
 
@@ -49,6 +51,7 @@ export const readVerbs = {
  */
 export const writeVerbs = {
   ...{ storeMany, importRecords, update, forget, forgetBatch, lastOrdinal, recordAccess, dropIdempotencyKeys },
+  ...{ beginImport, endImport, undoImportBatch },
   ...{ eraseBatch, dropNamespace, setQuota, changeHookSettings, beginMigration, endMigration },
   ...{
     keepCosineScales,

@@ -1,0 +1,87 @@
+import type { OwnerFilter } from '@memoryd/search';
+import type { DeletedMemory } from '../ports/storage-memories.ts';
+import { rememberFields } from './field-history.ts';
+import { type FoundMemory, findByOrdinal } from './find-memory.ts';
+import { detachDuplicate, eraseGroups, toDeleted } from './forget-memories.ts';
+import { importRun } from './imports.ts';
+import type { Transaction } from './queries.ts';
+import { raw, sql } from './sql.ts';
+
+/** Maximum memories that one transaction of an undo selects, so that other writers are not blocked for long. */
+const MAX_UNDONE_AT_ONCE = 100;
+
+/** A batch of an undo. `last`: the last ordinal of the batch; absent once the import is deleted. */
+interface UndoneBatch {
+  deleted: DeletedMemory[];
+  kept: number;
+  last?: number;
+}
+
+/**
+ * Undoes one batch of an import. Once no memory is left, deletes the import. Returns undefined if the import does not
+ * exist or its owner does not match `of`. The transaction must hold the lock of the namespace. See `Storage.undoImport`.
+ *
+ * @param after last ordinal of the batch before, or 0
+ */
+export async function undoImportBatch(
+  transaction: Transaction,
+  namespace: string,
+  id: string,
+  of: OwnerFilter,
+  { after, at }: { after: number; at: number },
+): Promise<UndoneBatch | undefined> {
+  const run = await importRun(transaction, namespace, id, of);
+  if (!run) return undefined;
+  const isRun = sql`namespace = ${namespace} AND no = ${run.no}`;
+  await transaction.run(sql`UPDATE import_run SET undoing = 1 WHERE ${isRun} AND undoing = 0`);
+  const batch = await transaction.rows<BatchRow>(sql`
+    SELECT m.ordinal, m.id, m.merged_into AS "mergedInto",
+      CASE WHEN i.version = m.version THEN 1 ELSE 0 END AS "isUnchanged"
+    FROM imported_memory i CROSS JOIN memory m
+    WHERE i.namespace = ${namespace} AND i.run = ${run.no} AND i.ordinal > ${after}
+      AND m.namespace = i.namespace AND m.ordinal = i.ordinal
+    ORDER BY i.ordinal LIMIT ${MAX_UNDONE_AT_ONCE}`);
+  const last = batch.at(-1)?.ordinal;
+  if (last === undefined) {
+    await transaction.run(sql`DELETE FROM import_run WHERE ${isRun}`);
+    return { deleted: [], kept: 0 };
+  }
+  const kept = batch.filter(({ isUnchanged }) => !isUnchanged).map(({ ordinal }) => ordinal);
+  await release(transaction, namespace, kept);
+  const unchanged = batch.filter(({ isUnchanged }) => isUnchanged);
+  await detachOthers(transaction, { namespace, no: run.no }, unchanged, at);
+  const deleted = await eraseGroups(transaction, namespace, unchanged, { keepOwnText: true });
+  return { deleted: deleted.map(toDeleted), kept: kept.length, last };
+}
+
+type BatchRow = Pick<FoundMemory, 'ordinal' | 'id' | 'mergedInto'> & { isUnchanged: number };
+
+/** Makes memories independent of their import. */
+async function release(transaction: Transaction, namespace: string, ordinals: readonly number[]): Promise<void> {
+  if (ordinals.length === 0) return;
+  await transaction.run(sql`
+    DELETE FROM imported_memory WHERE ${transaction.dialect.isMemory('ordinal', namespace, ordinals)}`);
+}
+
+/**
+ * Detaches the duplicates that were merged into memories to be forgotten, if the duplicates are of other origin or were
+ * changed. Otherwise they would be forgotten too.
+ */
+async function detachOthers(
+  transaction: Transaction,
+  { namespace, no }: { namespace: string; no: number },
+  survivors: readonly BatchRow[],
+  at: number,
+): Promise<void> {
+  const ids = survivors.filter(({ mergedInto }) => mergedInto === null).map(({ id }) => id);
+  const others = await transaction.rows<{ ordinal: number }>(sql`
+    SELECT m.ordinal FROM memory m
+    WHERE m.namespace = ${namespace} AND ${transaction.dialect.isIn(raw('m.merged_into'), ids)} AND NOT EXISTS (
+      SELECT 1 FROM imported_memory i
+      WHERE i.namespace = m.namespace AND i.ordinal = m.ordinal AND i.run = ${no} AND i.version = m.version)
+    ORDER BY m.ordinal`);
+  for (const { ordinal } of others) {
+    await rememberFields(transaction, namespace, [ordinal], at, { isRegrouping: true });
+    await detachDuplicate(transaction, (await findByOrdinal(transaction, namespace, ordinal)) as FoundMemory);
+  }
+}
