@@ -1,0 +1,179 @@
+import { formatCount, type ImportFormat, MemoryError } from '@memoryd/contract';
+import { describeContent, isBinaryName } from './binary-files.ts';
+import type { FileHead, Format } from './format.ts';
+import { FORMATS, GENERAL_FORMATS } from './formats/formats.ts';
+import { type Source, type SourceFile, UnreadableFile } from './source.ts';
+import { toPlace } from './source-paths.ts';
+
+const HEAD_BYTES = 64 * 1024;
+const MAX_NAMED_FILES = 3;
+
+/** What `detectFormat` needs of a format. */
+type Detectable = Pick<Format, 'title' | 'files' | 'recognizes'> & { name: ImportFormat };
+
+/** The files of a source that are of one format. */
+export interface DetectedFormat {
+  /** `memoryd` for exports of memoryd itself, which `importMemories` reads. */
+  format: Format | 'memoryd';
+  /** In the order of the source. */
+  files: SourceFile[];
+  /** Number of files that are not of the format. */
+  otherFiles: number;
+  /** Files whose beginnings cannot be read, with the reasons. */
+  unreadable: { place: string; reason: string }[];
+}
+
+/** The export of memoryd itself, which the service reads without a `Format`. */
+const MEMORYD: Detectable = {
+  name: 'memoryd',
+  title: 'memoryd export',
+  files: 'the file that memoryd export wrote',
+  recognizes: ({ text }) => {
+    const [line = ''] = text.split('\n', 1);
+    return /^\s*\{/.test(line) && getJsonField(line, 'format') === 'memoryd';
+  },
+};
+
+function getJsonField(json: string, field: string): unknown {
+  try {
+    return (JSON.parse(json) as Record<string, unknown>)[field];
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Finds the format of a source by the beginnings of its files, in at most 64 KiB of each. With `from`, selects the files
+ * of this format. Without, Markdown, CSV and JSON lines count only if no other format is found.
+ *
+ * Throws INVALID_REQUEST if no file is of a known format, or of the format `from`, and if several formats are found.
+ */
+export async function detectFormat(
+  source: Source,
+  from?: ImportFormat,
+  formats: readonly Format[] = FORMATS,
+): Promise<DetectedFormat> {
+  const all: readonly Detectable[] = [MEMORYD, ...formats];
+  const sorted = await sortFiles(source, from ? all.filter(({ name }) => name === from) : all);
+  const [chosen, ...others] = chooseFormats(sorted);
+  if (!chosen) throw from ? await notOfFormat(source, from, all, sorted) : unknownFormat(source, all, sorted);
+  if (others.length > 0) throw severalFormats(source, sorted);
+  const { unreadable } = sorted;
+  const files = sorted.byFormat.get(chosen) ?? [];
+  const format = formats.find(({ name }) => name === chosen.name) ?? 'memoryd';
+  return { format, files, otherFiles: source.files.length - files.length - unreadable.length, unreadable };
+}
+
+interface SortedFiles {
+  byFormat: Map<Detectable, SourceFile[]>;
+  unreadable: DetectedFormat['unreadable'];
+  /** The first files of no format, with what they are. */
+  unknown: string[];
+}
+
+async function sortFiles(source: Source, formats: readonly Detectable[]): Promise<SortedFiles> {
+  const sorted: SortedFiles = { byFormat: new Map(), unreadable: [], unknown: [] };
+  for (const file of source.files) {
+    if (isBinaryName(file.path)) noteUnknown(sorted, `${file.path} has no texts by its name`);
+    else sortFile(file, await readHead(file), formats, sorted);
+  }
+  return sorted;
+}
+
+interface Head {
+  bytes: Buffer;
+  isWhole: boolean;
+  /** Why the file could not be read further. */
+  fault?: string;
+}
+
+function sortFile(file: SourceFile, head: Head, formats: readonly Detectable[], sorted: SortedFiles): void {
+  const kind = describeContent(head.bytes);
+  const format = kind ? undefined : findFormat(file, head, formats);
+  if (format) {
+    const files = sorted.byFormat.get(format);
+    if (files) files.push(file);
+    else sorted.byFormat.set(format, [file]);
+  } else if (head.fault !== undefined) sorted.unreadable.push({ place: toPlace(file.path), reason: head.fault });
+  else noteUnknown(sorted, `${toPlace(file.path)} is ${kind ?? 'text'}`);
+}
+
+function noteUnknown({ unknown }: SortedFiles, file: string): void {
+  if (unknown.length < MAX_NAMED_FILES) unknown.push(file);
+}
+
+function findFormat(
+  { path }: SourceFile,
+  { bytes, isWhole }: Head,
+  formats: readonly Detectable[],
+): Detectable | undefined {
+  // A character that the end of the head cuts is left out.
+  const text = new TextDecoder().decode(bytes, { stream: !isWhole });
+  const head: FileHead = { path, text, isWhole };
+  return formats.find((format) => format.recognizes(head));
+}
+
+async function readHead(file: SourceFile): Promise<Head> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  let fault: string | undefined;
+  try {
+    for await (const chunk of file.open()) {
+      chunks.push(chunk);
+      length += chunk.length;
+      if (length > HEAD_BYTES) break;
+    }
+  } catch (error) {
+    if (!(error instanceof UnreadableFile)) throw error;
+    fault = error.message;
+  }
+  const bytes = Buffer.concat(chunks).subarray(0, HEAD_BYTES);
+  return { bytes, isWhole: length <= HEAD_BYTES, ...(fault !== undefined && { fault }) };
+}
+
+/** Returns the formats found. General ones count if there are no others. */
+function chooseFormats({ byFormat }: SortedFiles): Detectable[] {
+  const found = [...byFormat.keys()];
+  const specific = found.filter(({ name }) => !GENERAL_FORMATS.has(name));
+  return specific.length > 0 ? specific : found;
+}
+
+function severalFormats(source: Source, { byFormat }: SortedFiles): MemoryError {
+  const found = [...byFormat].map(([{ name }, files]) => `${name} (${formatCount(files.length, 'file')})`);
+  return new MemoryError(
+    'INVALID_REQUEST',
+    `${source.name} has files of several formats: ${found.join(', ')}; choose one with from, and import the others after it`,
+  );
+}
+
+async function notOfFormat(
+  source: Source,
+  from: ImportFormat,
+  all: readonly Detectable[],
+  { unreadable }: SortedFiles,
+): Promise<MemoryError> {
+  const requested = all.find(({ name }) => name === from);
+  const sorted = await sortFiles(source, all);
+  const [seems] = chooseFormats(sorted);
+  const isLike = seems
+    ? `it seems to be of the format ${seems.name}`
+    : describeUnknown(source, { ...sorted, unreadable });
+  return new MemoryError(
+    'INVALID_REQUEST',
+    `${source.name} has no file of the format ${from}, which needs ${requested?.files ?? 'another file'}; ${isLike}`,
+  );
+}
+
+function unknownFormat(source: Source, all: readonly Detectable[], sorted: SortedFiles): MemoryError {
+  const known = all.map(({ name, title, files }) => `${name}: ${title} (${files})`);
+  return new MemoryError(
+    'INVALID_REQUEST',
+    `${source.name} has no file of a known format: ${describeUnknown(source, sorted)}. The formats are ${known.join('; ')}`,
+  );
+}
+
+function describeUnknown({ files }: Source, { unknown, unreadable }: SortedFiles): string {
+  const named = [...unreadable.map(({ place, reason }) => `${place}: ${reason}`), ...unknown].slice(0, MAX_NAMED_FILES);
+  const more = files.length - named.length;
+  return `${named.join(', ')}${more > 0 ? `, and ${formatCount(more, 'other file')}` : ''}`;
+}
