@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import { type Line, readLines } from './read-lines.ts';
+import { UnreadableFile } from './source.ts';
+
+async function* toChunks(bytes: Uint8Array, size: number): AsyncIterable<Uint8Array> {
+  for (let start = 0; start < bytes.length; start += size) yield bytes.subarray(start, start + size);
+}
+
+async function read(text: string | Uint8Array, { maxBytes, size = 3 }: { maxBytes?: number; size?: number } = {}) {
+  const lines: Line[] = [];
+  for await (const line of readLines(toChunks(Buffer.from(text), size), maxBytes)) lines.push(line);
+  return lines;
+}
+
+describe('lines of a file', () => {
+  it.each([1, 3, 1000])('are the same in chunks of %i bytes', async (size) => {
+    expect(await read('über\n\n  \n{"a": "é"}\r\nlast', { size })).toEqual([
+      { number: 1, text: 'über' },
+      { number: 4, text: '{"a": "é"}' },
+      { number: 5, text: 'last' },
+    ]);
+  });
+
+  it('lose a byte order mark at the start, and only there', async () => {
+    expect(await read('\uFEFFfirst\n\uFEFFsecond')).toEqual([
+      { number: 1, text: 'first' },
+      { number: 2, text: '\uFEFFsecond' },
+    ]);
+  });
+
+  it('that are too long are refused, and the next line is read', async () => {
+    expect(await read(`${'a'.repeat(11)}\n${'b'.repeat(10)}\n${'c'.repeat(5000)}`, { maxBytes: 10 })).toEqual([
+      { number: 1, refused: 'the line is longer than 10 bytes' },
+      { number: 2, text: 'b'.repeat(10) },
+      { number: 3, refused: 'the line is longer than 10 bytes' },
+    ]);
+  });
+
+  it('that are no UTF-8 are refused, and the next line is read', async () => {
+    expect(await read(Buffer.concat([Buffer.from([0x61, 0xe9, 0x0a]), Buffer.from('next\n')]))).toEqual([
+      { number: 1, refused: 'the line is not valid UTF-8' },
+      { number: 2, text: 'next' },
+    ]);
+  });
+
+  it('before the place where a file becomes unreadable are read', async () => {
+    async function* open(): AsyncIterable<Uint8Array> {
+      yield Buffer.from('first\nsec');
+      throw new UnreadableFile('the entry is truncated');
+    }
+    const lines: Line[] = [];
+    for await (const line of readLines(open())) lines.push(line);
+    expect(lines).toEqual([
+      { number: 1, text: 'first' },
+      { number: 2, refused: 'the entry is truncated' },
+    ]);
+  });
+});
