@@ -1,0 +1,130 @@
+import { LIMITS } from '@memoryd/contract';
+import { cutText, toContent, toExternalId, toId, toMetadata, toTextPart } from '../fields.ts';
+import type { Format, Part } from '../format.ts';
+import { type SourceFile, UnreadableFile } from '../source.ts';
+import { splitBlocks } from '../split-text.ts';
+import { toUtf8 } from '../to-utf8.ts';
+import { type FrontMatter, hasFrontMatter, parseNote } from './front-matter.ts';
+import { type MarkdownSection, splitSections } from './markdown-sections.ts';
+
+/** Maximum size of a file, which is held in memory. */
+const MAX_FILE_BYTES = 8 * 1024 * 1024;
+/** Maximum sections of a file, whose ids are held in memory. */
+const MAX_SECTIONS = 100_000;
+/** Maximum characters (UTF-16 code units) of a memory, with its heading path. */
+const MAX_TEXT_CHARS = 2000;
+const MAX_PATH_CHARS = 600;
+
+const NAME = /\.(?:md|markdown|mdown|mkd|mdx)$/i;
+/** Names that may hold any text: an upload without an ending, or a text file. Files such as `.gitignore` are others. */
+const PLAIN_NAME = /(?:^|\/)[^./][^./]*$|\.te?xt$/i;
+
+/**
+ * Markdown notes: a memory for each section of a heading, with the heading path before its text. Only tags of the front
+ * matter become tags, not `#tags` in the text. Links such as `[[Lisbon]]` stay as they are.
+ */
+export const markdown: Format = {
+  name: 'markdown',
+  title: 'Markdown',
+  files: 'files that end with .md, or a folder with such files',
+
+  recognizes({ path, text }) {
+    if (text.includes('\0')) return false;
+    if (NAME.test(path)) return true;
+    return PLAIN_NAME.test(path) && (hasFrontMatter(text) || /^\s*#{1,6} \S/.test(text));
+  },
+
+  async *read(file, { timeZone }) {
+    const { text, refused } = await readWhole(file);
+    if (refused !== undefined) yield { kind: 'refused', place: file.path, reason: refused };
+    if (text === undefined) return;
+    const { frontMatter, text: body, line } = parseNote(text, timeZone);
+    for (const reason of frontMatter.problems) yield { kind: 'refused', place: `${file.path}, front matter`, reason };
+    yield* readSections(file, frontMatter, splitSections(body, line));
+  },
+};
+
+/** Reads a file into memory; `text` is what can be read, and absent for a file that is too large. */
+async function readWhole(file: SourceFile): Promise<{ text?: string; refused?: string }> {
+  const chunks: Uint8Array[] = [];
+  let byteCount = 0;
+  let failure: string | undefined;
+  try {
+    for await (const chunk of toUtf8(file.open())) {
+      byteCount += chunk.length;
+      if (byteCount > MAX_FILE_BYTES) return { refused: 'a Markdown file must have at most 8 MiB; split it' };
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    if (!(error instanceof UnreadableFile)) throw error;
+    failure = error.message;
+  }
+  const text = new TextDecoder().decode(Buffer.concat(chunks));
+  if (text.includes('\uFFFD')) failure ??= 'some characters are not valid UTF-8; save the file as UTF-8';
+  return { text, ...(failure !== undefined && { refused: failure }) };
+}
+
+function* readSections(
+  file: SourceFile,
+  { title, tags, createdAt }: FrontMatter,
+  sections: Iterable<MarkdownSection>,
+): Generator<Part> {
+  const ids = new SectionIds();
+  const fields = {
+    tags,
+    source: 'markdown',
+    session_id: toId(`markdown:${file.path}`, LIMITS.sessionIdChars),
+    created_at: createdAt ?? (file.modifiedAt === undefined ? undefined : new Date(file.modifiedAt).toISOString()),
+    metadata: toMetadata({ path: file.path, title }),
+  };
+  let textCount = 0;
+  let sectionCount = 0;
+  for (const { headings, blocks, line, isParent } of sections) {
+    if (++sectionCount > MAX_SECTIONS) {
+      const reason = `a Markdown file must have at most ${MAX_SECTIONS} headings; split it`;
+      yield { kind: 'refused', place: `${file.path}, line ${line}`, reason };
+      return;
+    }
+    const headingPath = headings.join(' > ');
+    const id = ids.create(headingPath);
+    const prefix = cutText(headingPath, MAX_PATH_CHARS);
+    let partNumber = 0;
+    for (const text of getTexts(prefix, blocks, isParent)) {
+      const content = toContent(text);
+      if (content === undefined) continue;
+      partNumber++;
+      const external = partNumber === 1 ? id : ids.create(`${id}, part ${partNumber}`);
+      textCount++;
+      yield toTextPart(`${file.path}, line ${line}`, {
+        ...fields,
+        content,
+        external_id: toExternalId('markdown', `${file.path}#${external}`),
+      });
+    }
+  }
+  if (textCount === 0) yield { kind: 'left-out', reason: 'empty', count: 1 };
+}
+
+/** Returns the texts of a section. A heading without text is a text of its own, unless sections below it have its name. */
+function* getTexts(prefix: string, blocks: readonly string[], isParent: boolean): Generator<string> {
+  if (prefix === '') yield* splitBlocks(blocks, MAX_TEXT_CHARS);
+  else if (blocks.length === 0) yield isParent ? '' : prefix;
+  else for (const text of splitBlocks(blocks, MAX_TEXT_CHARS - prefix.length - 2)) yield `${prefix}\n\n${text}`;
+}
+
+/** Numbers equal heading paths, so that each section has an id of its own. */
+class SectionIds {
+  readonly #used = new Set<string>();
+  readonly #counts = new Map<string, number>();
+
+  create(headingPath: string): string {
+    let id = headingPath;
+    while (this.#used.has(id)) {
+      const count = (this.#counts.get(headingPath) ?? 1) + 1;
+      this.#counts.set(headingPath, count);
+      id = `${headingPath} (${count})`;
+    }
+    this.#used.add(id);
+    return id;
+  }
+}

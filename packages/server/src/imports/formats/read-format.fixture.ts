@@ -1,0 +1,55 @@
+import { createCheck, ImportedText } from '@memoryd/contract';
+import { expect } from 'vitest';
+import type { Format, FormatOptions } from '../format.ts';
+import { type SourceFile, UnreadableFile } from '../source.ts';
+
+/** What a format reads from a file. */
+export interface ReadFile {
+  texts: ImportedText[];
+  contents: string[];
+  ids: string[];
+  refused: { place: string; reason: string }[];
+  leftOut: Record<string, number>;
+}
+
+export interface TestFile extends Partial<FormatOptions> {
+  path?: string;
+  modifiedAt?: number;
+  /** The file cannot be read after its last byte, as a truncated entry of a zip. */
+  isTruncated?: boolean;
+}
+
+const checkText = createCheck(ImportedText, 'a text');
+
+/** Reads a file with a format, in chunks that split lines and characters. Each text must be valid for the contract. */
+export async function readFile(
+  format: Format,
+  content: string | Buffer,
+  { path = 'notes', modifiedAt, isTruncated = false, ...options }: TestFile = {},
+): Promise<ReadFile> {
+  const bytes = Buffer.from(content);
+  const file: SourceFile = {
+    path,
+    sizeBytes: bytes.length,
+    ...(modifiedAt !== undefined && { modifiedAt }),
+    open: () => toChunks(bytes, isTruncated),
+  };
+  const read: ReadFile = { texts: [], contents: [], ids: [], refused: [], leftOut: {} };
+  const allOptions: FormatOptions = { capture: 'prompts', map: {}, restToMetadata: false, timeZone: 'UTC', ...options };
+  for await (const part of format.read(file, allOptions)) {
+    if (part.kind === 'refused') read.refused.push({ place: part.place, reason: part.reason });
+    else if (part.kind === 'left-out') read.leftOut[part.reason] = (read.leftOut[part.reason] ?? 0) + part.count;
+    else read.texts.push(part.text);
+  }
+  for (const text of read.texts) expect(checkText(text)).toEqual([]);
+  read.contents = read.texts.map((text) => text.content);
+  read.ids = read.texts.map((text) => text.external_id);
+  return read;
+}
+
+async function* toChunks(bytes: Buffer, isTruncated: boolean): AsyncGenerator<Uint8Array> {
+  // Prime, so that no structure of a file repeats with the chunks.
+  const chunkBytes = bytes.length > 100_000 ? 65_521 : 7;
+  for (let start = 0; start < bytes.length; start += chunkBytes) yield bytes.subarray(start, start + chunkBytes);
+  if (isTruncated) throw new UnreadableFile('the entry is truncated');
+}
