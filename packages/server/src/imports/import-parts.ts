@@ -3,18 +3,16 @@ import {
   type ImportedText,
   type ImportPreview,
   type ImportTextsRequest,
-  type ImportTextsResponse,
   LIMITS,
+  type MemoryApi,
 } from '@memoryd/contract';
 import { digest } from '../hooks/keys.ts';
 import type { ForeignFormat, Part } from './format.ts';
 import { type OwnerOptions, Owners } from './owners.ts';
 import { createPreview, type Refusals } from './preview.ts';
 
-/** The part of `MemoryApi` that stores texts. */
-export interface TextStore {
-  importTexts(texts: AsyncIterable<ImportedText>, request: ImportTextsRequest): Promise<ImportTextsResponse>;
-}
+/** The part of the API that stores texts. */
+export type TextStore = Pick<MemoryApi, 'importTexts'>;
 
 export interface ImportPartsOptions extends OwnerOptions {
   /** Whether nothing is stored. */

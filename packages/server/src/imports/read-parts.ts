@@ -1,16 +1,12 @@
 import { createCheck, ImportedText } from '@memoryd/contract';
 import { MemoryError } from '@memoryd/contract/errors';
+import type { DetectedFormat } from './detect.ts';
 import type { Format, FormatOptions, Part } from './format.ts';
 import { SeenTexts } from './seen-texts.ts';
 import { type Source, type SourceFile, UnreadableFile } from './source.ts';
 
-/** A recognized source, as `detectFormat` returns it. */
-export interface Detection {
-  format: Format;
-  files: readonly SourceFile[];
-  otherFiles: number;
-  unreadable: Source['refused'];
-}
+/** A recognized source of another program. */
+export type Detection = DetectedFormat & { format: Format };
 
 export interface ReadPartsOptions {
   format: FormatOptions;
