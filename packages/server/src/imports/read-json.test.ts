@@ -80,6 +80,13 @@ describe('reading the values of a JSON document', () => {
     );
   });
 
+  it.each([
+    ['the elements of an array', '[1,2]', [1, 2]],
+    ['an object as a whole', '{"a":[1,2]}', [{ a: [1, 2] }]],
+  ])('returns %s if elements and whole documents are wanted', async (_, text, values) => {
+    expect(getValues(await read(text, ['*', '$']))).toEqual(values);
+  });
+
   it('returns the values before the end of a truncated document, and one refusal', async () => {
     const objects = fc.array(fc.dictionary(awkwardText, awkwardText), { minLength: 1, maxLength: 4 });
     await fc.assert(

@@ -19,8 +19,9 @@ const SPACE = 0x20;
  * value is parsed alone. A broken or too large value is refused, and the next one is read. A truncated document, or an
  * `UnreadableFile` while reading, gives the values before that point and then one refusal.
  *
- * Places: `$` is the whole document. `*` are the elements of the document if it is an array. If it is an object,
- * `blocks.*` are the elements of the array in its field `blocks`, and `metadata` is the value of its field `metadata`.
+ * Places: `*` are the elements of the document if it is an array. If it is an object, `blocks.*` are the elements of the
+ * array in its field `blocks`, and `metadata` is the value of its field `metadata`. `$` is the whole document, or with
+ * `*`, the whole document unless it is an array.
  *
  * @param bytes UTF-8, with or without a byte order mark
  * @param options `maxBytes`: maximum size of one value, 64 MiB if absent
@@ -118,7 +119,8 @@ class JsonSplitter {
     if (this.#container === 'end') return `nothing must follow the end of the document, at byte ${position}`;
     if (this.#container === 'start') {
       if (byte === 0xfe || byte === 0xff) return 'the file must be UTF-8';
-      if (!this.#places.has('$')) return this.#enter(byte);
+      const isWhole = this.#places.has('$') && !(byte === OPEN_ARRAY && this.#places.has('*'));
+      if (!isWhole) return this.#enter(byte);
       this.#container = 'whole';
     }
     const isName = this.#container === 'object' && this.#next === 'name';
