@@ -25,6 +25,12 @@ export function getProjectHeaders(folder) {
   const git = resolve(top, /^gitdir: (.*)/.exec(read(top, '.git'))?.[1] ?? '.git');
   const config = read(git, (read(git, 'commondir') ?? '.').trim(), 'config');
   const url = /^\[remote "origin"\](?:[^\n]*\n(?!\s*\[))+?\s*url\s*=\s*"?([^\s"]+)/m.exec(config)?.[1] ?? '';
+  const branch = /^ref: refs\/heads\/(.*)/.exec(read(git, 'HEAD'))?.[1];
+  return toProjectHeaders(url, branch);
+}
+
+/** Returns the headers for the URL of a remote and a branch. */
+export function toProjectHeaders(url, branch) {
   const remote = url
     .replace(/^[\w+.-]+:\/\//, '')
     .replace(/^[^/]*@/, '')
@@ -32,7 +38,6 @@ export function getProjectHeaders(folder) {
     .replace(/[?#].*/, '')
     .replace(/(\.git)?\/*$/, '')
     .replace(/\/+/g, '/');
-  const branch = /^ref: refs\/heads\/(.*)/.exec(read(git, 'HEAD'))?.[1];
   return {
     // A colon or an at sign that is left may follow a password.
     ...(/^\w[\w.-]+\/[^:@]+$/.test(remote) && { 'X-Memoryd-Project': encodeURIComponent(remote) }),

@@ -10,14 +10,12 @@ import {
 import type { Engine } from '@memoryd/engine';
 import { createAnswerKey } from './keys.ts';
 import type { HookOwner } from './owner-map.ts';
-import { canBeQuery, cutText, isAutomaticPrompt, isCommand, isWideEnough, toPersonText } from './person-text.ts';
+import { canBeQuery, isAutomaticPrompt, isCommand, isWideEnough, toPersonText } from './person-text.ts';
 import type { HookEvent, Program, PromptEvent, StartEvent, TurnEndEvent } from './programs/program.ts';
 import { PROGRAMS, type ProgramName } from './programs/programs.ts';
 import { isAbsolute, isInFolder, type Project, toFolderProject, toProjectTag } from './project.ts';
 import type { HookSession, HookSessions } from './sessions.ts';
-
-/** Maximum UTF-16 units of an answer that is stored. */
-const MAX_ANSWER_CHARS = 4000;
+import { toAnswerText, toTurnRequest } from './turn-text.ts';
 
 /** Default tokens of a context. */
 const DEFAULT_TOKENS = { start: 800, prompt: 600 };
@@ -153,7 +151,7 @@ function beginPrompt(turn: Turn, event: PromptEvent): Begun {
 function beginTurnEnd(turn: Turn, event: TurnEndEvent): Begun {
   const { session, call } = turn;
   session.schedule(event.scheduled ?? []);
-  const text = cutText(toPersonText(event.answer), MAX_ANSWER_CHARS).trim();
+  const text = toAnswerText(event.answer);
   if (call.capture !== 'turns' || text === '') return {};
   const { promptId } = event;
   const promptKey = session.findKey(promptId);
@@ -170,12 +168,7 @@ async function storeText(
   const { service, call, session } = turn;
   const project = await getProject(turn);
   const request: StoreRequest = {
-    content: text,
-    tags: [`role:${role}`, ...(project ? [toProjectTag(project)] : [])],
-    source: call.program,
-    session_id: session.id,
-    external_id: key,
-    metadata: project ? { project: project.id, ...(project.branch !== undefined && { branch: project.branch }) } : {},
+    ...toTurnRequest({ program: call.program, role, text, key, sessionId: session.id, project }),
     ...toUser(call.owner),
   };
   const changeable = role === 'assistant' ? (['content'] as const) : [];

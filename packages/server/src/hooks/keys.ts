@@ -27,6 +27,21 @@ export function createPromptKey({ session, promptId, text, at }: PromptReport): 
   return digest('prompt', session, text, promptId ?? getMinute(at));
 }
 
+/** Maximum time between the report of a prompt by a hook and its time in a transcript, in ms. Usually it is 0.1 s. */
+const MAX_CLOCK_GAP_MS = 15_000;
+
+/**
+ * Returns the external ids that a hook may have stored for a prompt of a transcript besides `createPromptKey`: those of
+ * other minutes, if the program has no id of the prompt. At most one.
+ */
+export function createNeighborKeys(prompt: PromptReport): string[] {
+  if (prompt.promptId !== undefined) return [];
+  return [-MAX_CLOCK_GAP_MS, MAX_CLOCK_GAP_MS]
+    .map((gap) => prompt.at + gap)
+    .filter((at) => getMinute(at) !== getMinute(prompt.at))
+    .map((at) => createPromptKey({ ...prompt, at }));
+}
+
 /** Returns the external id of the answer to a prompt. */
 export function createAnswerKey(promptKey: string): string {
   return digest('answer', promptKey);
