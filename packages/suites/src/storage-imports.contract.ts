@@ -81,7 +81,7 @@ export function importStorageContract(tested: TestedStorage): void {
       ).toEqual(['stored', 'stored']);
       const again = await beginNew();
       const names = ['one', 'two, corrected', 'three'].map((digest, i) => {
-        return { userId: '', agentId: '', externalId: 'abc'[i] as string, digest };
+        return { userId: '', agentId: '', externalId: 'abc'[i] as string, aliases: [], digest };
       });
       expect(await tested.storage.unchangedTexts('default', names)).toEqual([true, false, false]);
       const outcomes = await again.storeAll([
@@ -125,6 +125,15 @@ export function importStorageContract(tested: TestedStorage): void {
       expect(await first.undo()).toMatchObject({ forgotten: 0, kept: 1 });
       expect(await getTexts()).toEqual(['by a hook', 'one']);
       expect(await again.storeAll([['c', 'three']])).toMatchObject([{ outcome: 'stored' }]);
+    });
+
+    it('a text is unchanged if it was stored under an alias, unless an import stored the memory with the alias', async () => {
+      await tested.storeMemory({ externalId: 'hook', content: 'by a hook' });
+      await (await beginNew()).storeAll([['text', 'of an import']]);
+      const name = { userId: '', agentId: '', externalId: 'new', digest: '' };
+      const names = [['text'], ['text', 'hook'], ['nobody']].map((aliases) => ({ ...name, aliases }));
+      const ofAda = { ...name, userId: 'ada', aliases: ['hook'] };
+      expect(await tested.storage.unchangedTexts('default', [...names, ofAda])).toEqual([false, true, false, false]);
     });
 
     it('a memory that a text replaces must exist, and a text over a quota is not stored', async () => {

@@ -75,12 +75,13 @@ type ChunkItem = { place: string } & (AcceptedText | { refusal: MemoryError });
 /** A text that was accepted, without its secrets. */
 interface AcceptedText {
   request: StoreFields;
+  aliases: readonly string[];
   memory: NewMemory;
   redacted: RedactedSecrets[] | undefined;
 }
 
 /** An accepted text with the mark of its import. */
-interface PreparedText extends Pick<AcceptedText, 'redacted'> {
+interface PreparedText extends Pick<AcceptedText, 'aliases' | 'redacted'> {
   place: string;
   memory: NewMemory & { imported: ImportMark };
 }
@@ -164,8 +165,10 @@ class TextImport {
 
   #accept(text: ImportedText): AcceptedText {
     const owned = withScope(this.#scope, text) as ImportedText;
-    const { request, redacted } = acceptStore({ redactor: this.#redactor }, checkText, owned);
-    return { request, memory: toNewMemory(this.#core, this.#namespace, request, this.#arrivedAt), redacted };
+    const { request: accepted, redacted } = acceptStore({ redactor: this.#redactor }, checkText, owned);
+    const { aliases = [], ...request } = accepted as StoreFields & Pick<ImportedText, 'aliases'>;
+    const memory = toNewMemory(this.#core, this.#namespace, request, this.#arrivedAt);
+    return { request, aliases, memory, redacted };
   }
 
   /** Prepares the chunk while the chunk before is written, then starts to write it. */
@@ -183,15 +186,15 @@ class TextImport {
 
   async #prepare(item: ChunkItem): Promise<PreparedItem> {
     if ('refusal' in item) return item;
-    const { place, request, memory, redacted } = item;
+    const { place, request, aliases, memory, redacted } = item;
     const imported = { importId: this.#id, digest: await getDigest(request) };
-    return { place, memory: { ...memory, imported }, redacted };
+    return { place, aliases, memory: { ...memory, imported }, redacted };
   }
 
   async #findUnchanged(texts: readonly PreparedText[]): Promise<ReadonlySet<NewMemory>> {
     if (texts.length === 0) return new Set();
-    const names = texts.map(({ memory: { userId, agentId, externalId, imported } }) => {
-      return { userId, agentId, externalId: externalId as string, digest: imported.digest };
+    const names = texts.map(({ aliases, memory: { userId, agentId, externalId, imported } }) => {
+      return { userId, agentId, externalId: externalId as string, aliases, digest: imported.digest };
     });
     const unchanged = await this.#core.storage.unchangedTexts(this.#namespace, names);
     return new Set(texts.flatMap(({ memory }, i) => (unchanged[i] ? [memory] : [])));

@@ -32,9 +32,13 @@ export interface ImportRun extends Owner {
   memoryCount: number;
 }
 
-/** The name of a text: its owner and external id, and the digest of the text with its fields. */
+/**
+ * The name of a text: its owner and external id, and the digest of the text with its fields. `aliases`: other external
+ * ids under which the text may be stored in another way than by an import.
+ */
 export interface TextName extends Owner, Pick<ImportMark, 'digest'> {
   externalId: string;
+  aliases: readonly string[];
 }
 
 /** The end of an undo. `kept`: memories of the import that stay, because someone changed them. */
@@ -53,8 +57,9 @@ export interface ImportStorage {
   /** Records the end of an import. No effect if the import does not exist. */
   endImport(namespace: string, id: string, endedAt: number): Promise<void>;
   /**
-   * Returns for each text whether a store of this text would leave the stored memory as it is. One query. A text that no
-   * memory has is false.
+   * Returns for each text whether a store of this text would leave the stored memory as it is. One query. False for a
+   * text without a memory. An alias of a memory that an import stored does not count, because two equal texts of one
+   * source may be aliases of each other.
    */
   unchangedTexts(namespace: string, texts: readonly TextName[]): Promise<boolean[]>;
   /** Returns an import; undefined if it does not exist or its owner does not match `of`. */

@@ -123,20 +123,20 @@ export async function unchangedTexts(
   namespace: string,
   texts: readonly TextName[],
 ): Promise<boolean[]> {
-  const keys = texts.map((text) => getExternalKey(text, text.externalId));
+  const keys = texts.map((text) => [text.externalId, ...text.aliases].map((id) => getExternalKey(text, id)));
   const { records, joinMemory } = queries.dialect;
   const named = records(
     'named',
     { key: 'text' },
-    keys.map((key) => ({ key })),
+    [...new Set(keys.flat())].map((key) => ({ key })),
   );
   const key = { namespace: sql`${namespace}`, external_key: raw('named.key') };
   const rows = await queries.rows<Belonging & { key: string }>(sql`
     SELECT m.external_key AS key, ${BELONGING} FROM ${named} ${joinMemory('m', key, 'memory_by_external_key')} ${WITH_IMPORT}`);
   const found = new Map(rows.map((row) => [row.key, row]));
   return texts.map(({ digest }, i) => {
-    const row = found.get(keys[i] as string);
-    return row !== undefined && isLeftAsIs(row, digest);
+    const [own, ...aliases] = (keys[i] as string[]).map((key) => found.get(key));
+    return own ? isLeftAsIs(own, digest) : aliases.some((alias) => alias?.importedVersion === null);
   });
 }
 
