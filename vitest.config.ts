@@ -20,6 +20,7 @@ const ON_POSTGRES_TOO = [
     'hooks',
     'filters',
     'idempotency',
+    'import-files',
     'imports',
   ],
   ...[

@@ -4,6 +4,7 @@ import { LIMITS } from './limits.ts';
 import { Redacted } from './redacted.ts';
 import { ownerFields, ownScopeFields } from './scope.ts';
 import { StoreRequest } from './store.ts';
+import { TIME_ZONE_MUST } from './time-zone.ts';
 import Type from './typebox.ts';
 
 /** The formats of imported files. */
@@ -171,6 +172,78 @@ export const FileImportResponse = Type.Object({
   ...countFields,
 });
 export type FileImportResponse = Type.Static<typeof FileImportResponse>;
+
+const FILE_FORMATS = ['auto', ...IMPORT_FORMATS] as const;
+
+/** Options of an import of a file. Without `from`, the file is an export of memoryd, and only its owner can be given. */
+export const ImportFileRequest = Type.Object(
+  {
+    ...ownScopeFields,
+    from: Type.Optional(
+      Type.Enum([...FILE_FORMATS], {
+        description: 'The format of the file; `auto` recognizes it by its content. If absent, `memoryd`.',
+        'x-must': `be one of ${FILE_FORMATS.join(', ')}`,
+      }),
+    ),
+    name: ImportTextsRequest.properties.name,
+    dry_run: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description: 'Whether the response only shows what an import would do, and nothing is stored.',
+        'x-must': 'be true or false',
+      }),
+    ),
+    source_user: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: LIMITS.userIdChars,
+        description: 'The user of the file whose memories are imported, if the file has memories of several users.',
+        'x-must': `be a string of 1 to ${LIMITS.userIdChars} characters`,
+      }),
+    ),
+    map: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: LIMITS.importMapChars,
+        description:
+          'The column or field of the file for each field of a memory, for `csv` and `jsonl`: `content=text,created_at=date`.',
+        'x-must': `be pairs such as content=text,created_at=date, of at most ${LIMITS.importMapChars} characters`,
+      }),
+    ),
+    rest: Type.Optional(
+      Type.Enum(['metadata'], {
+        description:
+          'Where columns and fields without a place in a memory go, for `csv` and `jsonl`; left out if absent.',
+        'x-must': 'be metadata',
+      }),
+    ),
+    capture: Type.Optional(
+      Type.Enum(['prompts', 'turns'], {
+        default: 'prompts',
+        description: 'What is imported of agent programs: the prompts, or `turns` with the last answer to each.',
+        'x-must': 'be prompts or turns',
+      }),
+    ),
+    timezone: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 64,
+        description: 'IANA time zone of times without one. Defaults to the time zone of the service.',
+        'x-must': TIME_ZONE_MUST,
+      }),
+    ),
+    redact: Type.Optional(
+      Type.Boolean({
+        description:
+          'Whether secrets of known formats are removed. Defaults to the setting of the service; redaction of the whole ' +
+          'service always applies.',
+        'x-must': 'be true or false',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+export type ImportFileRequest = Type.Static<typeof ImportFileRequest>;
 
 /** Lists imports, newest first, one page at a time. */
 export const ImportsRequest = Type.Object(

@@ -73,6 +73,8 @@ export const LIMITS = {
   importIdChars: 64,
   importNameChars: 256,
   importKeyChars: 128,
+  /** Pairs of a field and a column, in the query of an import. */
+  importMapChars: 4096,
   /** Other external ids of an imported text. */
   importAliases: 2,
   /** Texts that the preview of an import shows, and characters of each. */

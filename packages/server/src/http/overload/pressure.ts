@@ -72,7 +72,7 @@ export function maxResidentBytes(memoryLimitMb: number): number {
 }
 
 /** Returns the memory of the machine, or the memory limit of the container if lower, in bytes. */
-function getAvailableBytes(): number {
+export function getAvailableBytes(): number {
   const constrained = process.constrainedMemory();
   return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
 }

@@ -1,30 +1,67 @@
-import { ExportedMemory, getLines, ImportResponse, LIMITS, OwnScopeRequest } from '@memoryd/contract';
+import {
+  ExportedMemory,
+  FileImportResponse,
+  getLines,
+  ImportFileRequest,
+  ImportResponse,
+  invalidRequest,
+  LIMITS,
+} from '@memoryd/contract';
+import { Type } from '@memoryd/contract/typebox';
+import { getUploadFolder, removeLeftUploads } from '../../imports/uploads.ts';
 import { NDJSON_TYPES } from '../batch-body.ts';
 import { createResponseSchemas } from '../response-schemas.ts';
 import { getStreamedBody, registerStreamed } from '../streamed-body.ts';
+import { createUploadImport } from '../upload-import.ts';
 import type { Route } from './route.ts';
 
 const config = { access: 'write', longBody: true, heavy: 'import', refusesForeignPages: true } as const;
 
 const lines = { schema: { ...ExportedMemory, description: 'One memory per line, after a header.' } };
+const file = {
+  schema: Type.Unsafe<unknown>({ type: 'string', format: 'binary', description: 'With `from`, a file of another program.' }),
+};
+
+/** The type of files without another one. */
+const FILE_TYPE = 'application/octet-stream';
 
 export const importMemories: Route = (app, context) => {
   const schema = {
     operationId: 'importMemories',
-    summary: 'Import exported memories',
+    summary: 'Import exported memories, or a file of another program',
     description:
-      'Accepts the output of `GET /export`, of any length. Each memory is stored completely, or refused. A memory that ' +
-      'already exists is left unchanged, so an interrupted import can be sent again from the beginning. A memory keeps ' +
-      'its id, unless the id belongs to another user or agent: then it is stored under a new id, which `new_ids` names.',
+      'Without `from`, accepts the output of `GET /export`, of any length. Each memory is stored completely, or refused. A ' +
+      'memory that already exists is left unchanged, so an interrupted import can be sent again from the beginning. A ' +
+      'memory keeps its id, unless the id belongs to another user or agent: then it is stored under a new id, which ' +
+      '`new_ids` names. With `from`, accepts a file that another program exported, or a zip of such files, as it is, with ' +
+      'any content type. The whole file is received and read before the first memory is stored. A repeated import brings ' +
+      'only what is new. Events of the type `import` report progress; `GET /imports` lists the import, and ' +
+      '`DELETE /imports/{id}` undoes it. With a key or a query that names a user, all memories become that user’s.',
     tags: ['memories'],
-    querystring: OwnScopeRequest,
-    body: { content: Object.fromEntries(NDJSON_TYPES.map((type) => [type, lines])) },
-    response: createResponseSchemas(ImportResponse, 'PAYLOAD_TOO_LARGE'),
+    querystring: ImportFileRequest,
+    body: {
+      content: { ...Object.fromEntries(NDJSON_TYPES.map((type) => [type, lines])), [FILE_TYPE]: file },
+    },
+    response: createResponseSchemas(Type.Union([ImportResponse, FileImportResponse]), 'PAYLOAD_TOO_LARGE'),
   };
+  app.addHook('onReady', () => removeLeftUploads(getUploadFolder(context.settings.database)));
+  const importUpload = createUploadImport(app, context);
   registerStreamed(app, (scope) => {
     scope.post('/import', { schema, config }, (request, reply) => {
+      const { from, ...options } = request.query;
+      if (from !== undefined && from !== 'memoryd') return importUpload(request, reply, { from, ...options });
       const lines = getLines(getStreamedBody(request, reply, context), LIMITS.exportLineBytes);
-      return context.getApi(request).importMemories(lines, request.query);
+      return context.getApi(request).importMemories(lines, toOwner(options));
     });
   });
 };
+
+/** Returns the options of an import of exported memories. Throws INVALID_REQUEST for an option of other files. */
+function toOwner({ user_id, agent_id, ...others }: Omit<ImportFileRequest, 'from'>) {
+  const details = Object.keys(others).map((name) => ({
+    path: `/${name}`,
+    message: `${name} must come with from, such as from=auto; an export of memoryd has no such option`,
+  }));
+  if (details.length > 0) throw invalidRequest(details);
+  return { ...(user_id !== undefined && { user_id }), ...(agent_id !== undefined && { agent_id }) };
+}

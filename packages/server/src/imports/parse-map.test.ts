@@ -1,0 +1,20 @@
+import { describe, expect, it } from 'vitest';
+import { parseMap } from './parse-map.ts';
+
+describe('parseMap', () => {
+  it('returns the column for each field, whose name may have spaces and equals signs', () => {
+    expect(parseMap('content=the text, created_at = sent=at ,tags=Ämter')).toEqual({
+      ...{ content: 'the text', created_at: 'sent=at', tags: 'Ämter' },
+    });
+  });
+
+  it.each([
+    ['a pair without an equals sign', 'content', /"content" is none/],
+    ['a pair without a field', 'content=a,=b', /"=b" is none/],
+    ['a pair without a column', 'content=', /"content=" is none/],
+    ['an empty pair', 'content=a,,tags=b', /"" is none/],
+    ['a field twice', 'content=a,content=b', /"content" is given twice/],
+  ])('refuses %s', (_name, text, message) => {
+    expect(() => parseMap(text)).toThrow(message);
+  });
+});

@@ -1,0 +1,35 @@
+import type { ErrorBody } from '@memoryd/contract';
+import type { ForeignFormat, FormatOptions, Part } from './format.ts';
+
+/** The start data of a reader thread. */
+export interface ReaderData {
+  /** The path of the uploaded file. */
+  path: string;
+  /** The name of the file in paths, places and messages. */
+  name: string;
+  from?: ForeignFormat | undefined;
+  format: FormatOptions;
+  /** Maximum size of a zip in bytes. */
+  maxZipBytes: number;
+}
+
+/**
+ * A request to a reader thread. `open` recognizes the file, `start` begins a pass, and `next` reads a batch of the pass.
+ * The thread reads nothing without a request, so that a slow store slows the reading.
+ */
+export type ReaderRequest = 'open' | 'start' | 'next';
+
+/** An error in a file that its format did not expect. */
+export interface Defect {
+  path: string;
+  error: unknown;
+}
+
+/** A response of a reader thread; each request gets one, in order. `alive` is sent while the thread is at work. */
+export type ReaderResponse =
+  | { kind: 'alive' }
+  | { kind: 'opened'; from: ForeignFormat | 'memoryd'; contentKey: string }
+  | { kind: 'started' }
+  | { kind: 'batch'; parts: Part[]; isLast: boolean; defects: Defect[] }
+  | { kind: 'refused'; error: ErrorBody }
+  | { kind: 'failed'; error: unknown };

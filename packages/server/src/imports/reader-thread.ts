@@ -1,0 +1,91 @@
+import { basename } from 'node:path';
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { MemoryError } from '@memoryd/contract/errors';
+import { detectFormat } from './detect.ts';
+import type { Part } from './format.ts';
+import { openSource } from './open-source.ts';
+import { type Detection, readParts } from './read-parts.ts';
+import type { Defect, ReaderData, ReaderRequest, ReaderResponse } from './reader-messages.ts';
+import type { Source, SourceFile } from './source.ts';
+
+/*
+ * The thread that reads an uploaded file. Its memory is limited, so a hostile file can end this thread, but not the
+ * service.
+ */
+
+/** Maximum size of a batch, in parts and in characters of texts, and maximum time for it, in ms. */
+const MAX_BATCH = { parts: 256, chars: 1024 * 1024, ms: 1000 };
+
+/** Interval of the messages that show that the thread is at work, in ms. */
+const ALIVE_INTERVAL_MS = 5000;
+
+const port = parentPort as MessagePort;
+const { path, name, from, format, maxZipBytes } = workerData as ReaderData;
+const temporaryName = basename(path);
+
+let source: Source | undefined;
+let detection: Detection | undefined;
+let pass: AsyncIterator<Part> | undefined;
+let defects: Defect[] = [];
+
+const RESPONSES: Record<ReaderRequest, () => Promise<ReaderResponse>> = {
+  async open() {
+    const opened = await openSource(path, { maxZipBytes });
+    const named: Source = { ...opened, files: opened.files.map(withName), refused: opened.refused.map(withPlace) };
+    const { format: found, ...detected } = await detectFormat(named, from);
+    source = named;
+    if (found !== 'memoryd') detection = { ...detected, format: found };
+    return { kind: 'opened', from: found === 'memoryd' ? found : found.name, contentKey: named.contentKey };
+  },
+  async start() {
+    const onDefect = (error: unknown, path: string) => void defects.push({ path, error });
+    pass = readParts(source as Source, detection as Detection, { format, onDefect })[Symbol.asyncIterator]();
+    return { kind: 'started' };
+  },
+  async next() {
+    const until = performance.now() + MAX_BATCH.ms;
+    const parts: Part[] = [];
+    let isLast = false;
+    for (let chars = 0; parts.length < MAX_BATCH.parts && chars < MAX_BATCH.chars && performance.now() < until; ) {
+      const next = await (pass as AsyncIterator<Part>).next();
+      if (next.done) {
+        isLast = true;
+        break;
+      }
+      parts.push(next.value);
+      if (next.value.kind === 'text') chars += next.value.text.content.length;
+    }
+    const noted = defects;
+    defects = [];
+    return { kind: 'batch', parts, isLast, defects: noted };
+  },
+};
+
+/**
+ * Returns a file of the source without the temporary name of the upload, and without the time of the upload. Both would
+ * be others in a repetition.
+ */
+function withName(file: SourceFile): SourceFile {
+  if (file.path !== temporaryName) return file;
+  return { path: name, sizeBytes: file.sizeBytes, open: () => file.open() };
+}
+
+function withPlace({ place, reason }: Source['refused'][number]): Source['refused'][number] {
+  return { place: place.replaceAll(temporaryName, name), reason };
+}
+
+async function respond(request: ReaderRequest): Promise<ReaderResponse> {
+  try {
+    return await RESPONSES[request]();
+  } catch (error) {
+    if (!(error instanceof MemoryError)) return { kind: 'failed', error };
+    const message = error.message.replaceAll(path, name).replaceAll(temporaryName, name);
+    return { kind: 'refused', error: { ...error.body, message } };
+  }
+}
+
+let inTurn = Promise.resolve();
+port.on('message', (request: ReaderRequest) => {
+  inTurn = inTurn.then(async () => port.postMessage(await respond(request)));
+});
+setInterval(() => port.postMessage({ kind: 'alive' } satisfies ReaderResponse), ALIVE_INTERVAL_MS);

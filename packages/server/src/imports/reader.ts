@@ -1,0 +1,139 @@
+import { Worker } from 'node:worker_threads';
+import { invalidRequest, MemoryError } from '@memoryd/contract';
+import { getBuiltFile } from '../built-folder.ts';
+import { getAvailableBytes } from '../http/overload/pressure.ts';
+import type { Part } from './format.ts';
+import type { Defect, ReaderData, ReaderRequest, ReaderResponse } from './reader-messages.ts';
+
+/** Memory of a reader thread. A value of a file may have 64 MiB, and takes several times as much when parsed. */
+const MAX_MEMORY_MB = 768;
+const MIN_MEMORY_MB = 128;
+
+/** Share of the memory of the machine or container that one of two concurrent reader threads may take. */
+const MEMORY_SHARE = 1 / 8;
+
+/** Maximum time without a message of a thread that is at work, in ms. */
+const MAX_SILENT_MS = 60_000;
+
+/** Reads an uploaded file in a thread of its own. */
+export class Reader {
+  readonly #worker: Worker;
+  readonly #onDefect: (defect: Defect) => void;
+  #waiting: PromiseWithResolvers<ReaderResponse> | undefined;
+  #silence: NodeJS.Timeout | undefined;
+  #ended: Error | undefined;
+
+  /**
+   * Starts the thread.
+   *
+   * @param onDefect called with errors in the file that the format did not expect
+   */
+  constructor(data: ReaderData, onDefect: (defect: Defect) => void) {
+    this.#onDefect = onDefect;
+    // The thread runs the built file even if the service runs from source.
+    this.#worker = new Worker(getBuiltFile('memoryd-import-thread.js'), {
+      workerData: data,
+      execArgv: [],
+      resourceLimits: { maxOldGenerationSizeMb: getMemoryMb() },
+    });
+    this.#worker.on('message', (response: ReaderResponse) => this.#receive(response));
+    this.#worker.on('error', (error) => this.#end(toEndError(error)));
+    this.#worker.on('exit', () => this.#end(createMemoryLimitError()));
+  }
+
+  /** Recognizes the file. Throws INVALID_REQUEST for a file of no known or of another format. */
+  async open(): Promise<ReaderResponse & { kind: 'opened' }> {
+    return expectKind(await this.#ask('open'), 'opened');
+  }
+
+  /** Reads all parts from the beginning. One batch is read ahead. Only one pass may be read at a time. */
+  async *read(): AsyncIterable<Part> {
+    expectKind(await this.#ask('start'), 'started');
+    for (let asked = this.#ask('next'); ; ) {
+      const { parts, isLast, defects } = expectKind(await asked, 'batch');
+      for (const defect of defects) this.#onDefect(defect);
+      if (!isLast) {
+        asked = this.#ask('next');
+        // The parts of this batch are stored first, and the error is thrown after them.
+        asked.catch(() => undefined);
+      }
+      yield* parts;
+      if (isLast) return;
+    }
+  }
+
+  /** Ends the thread. Calls in progress fail with the reason. */
+  async stop(reason: Error = new Error('the reader was stopped')): Promise<void> {
+    this.#end(reason);
+    await this.#worker.terminate();
+  }
+
+  #ask(request: ReaderRequest): Promise<ReaderResponse> {
+    if (this.#ended) return Promise.reject(this.#ended);
+    if (this.#waiting) throw new Error('the reader has not responded to the request before');
+    this.#waiting = Promise.withResolvers();
+    this.#awaitMessage();
+    this.#worker.postMessage(request);
+    return this.#waiting.promise;
+  }
+
+  #receive(response: ReaderResponse): void {
+    const waiting = this.#waiting;
+    if (!waiting) return;
+    if (response.kind === 'alive') {
+      this.#awaitMessage();
+      return;
+    }
+    clearTimeout(this.#silence);
+    this.#waiting = undefined;
+    if (response.kind === 'refused') {
+      const { code, message, details } = response.error;
+      waiting.reject(new MemoryError(code, message, { ...(details && { details }) }));
+    } else if (response.kind === 'failed') waiting.reject(response.error);
+    else waiting.resolve(response);
+  }
+
+  #awaitMessage(): void {
+    clearTimeout(this.#silence);
+    this.#silence = setTimeout(() => {
+      this.#end(createRefusal(`reading an item of it takes more than ${MAX_SILENT_MS / 1000} seconds`));
+      void this.#worker.terminate();
+    }, MAX_SILENT_MS);
+  }
+
+  #end(error: Error): void {
+    this.#ended ??= error;
+    clearTimeout(this.#silence);
+    this.#waiting?.reject(this.#ended);
+    this.#waiting = undefined;
+  }
+}
+
+/** Returns the maximum memory of a thread in megabytes. */
+function getMemoryMb(): number {
+  const share = Math.floor((getAvailableBytes() / 2 ** 20) * MEMORY_SHARE);
+  return Math.min(MAX_MEMORY_MB, Math.max(MIN_MEMORY_MB, share));
+}
+
+function toEndError(error: unknown): Error {
+  if ((error as NodeJS.ErrnoException).code === 'ERR_WORKER_OUT_OF_MEMORY') return createMemoryLimitError();
+  return error instanceof Error ? error : new Error('the reader ended', { cause: error });
+}
+
+function createMemoryLimitError(): MemoryError {
+  return createRefusal(`reading it takes more than ${getMemoryMb()} MB of memory`);
+}
+
+function createRefusal(reason: string): MemoryError {
+  return invalidRequest([
+    { path: '', message: `the file cannot be imported: ${reason}; split it, or export it again from its program` },
+  ]);
+}
+
+function expectKind<Kind extends ReaderResponse['kind']>(
+  response: ReaderResponse,
+  kind: Kind,
+): ReaderResponse & { kind: Kind } {
+  if (response.kind !== kind) throw new Error(`the reader responded with ${response.kind} instead of ${kind}`);
+  return response as ReaderResponse & { kind: Kind };
+}
