@@ -267,8 +267,8 @@ describe('the export of ChatGPT', () => {
   });
 
   it('takes the time of the message before for a missing time, and the time of the conversation for the first', async () => {
-    const ids = ['a', 'b', 'c', 'd'];
-    const times = [null, MARCH + 5, null, 0];
+    const ids = ['a', 'b', 'c', 'd', 'e'];
+    const times = [null, MARCH + 5, null, 0, '2026-03-01T10:00:07+01:00'];
     const messages = ids.map((id, index) => message(id, 'user', [id], { create_time: times[index] }));
     const { texts } = await read([chain(messages)]);
 
@@ -277,6 +277,7 @@ describe('the export of ChatGPT', () => {
       '2026-03-01T09:00:05.000Z',
       '2026-03-01T09:00:05.000Z',
       '2026-03-01T09:00:05.000Z',
+      '2026-03-01T09:00:07.000Z',
     ]);
   });
 

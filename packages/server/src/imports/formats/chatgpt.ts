@@ -18,9 +18,9 @@ interface ChatNode extends PathNode {
   message: unknown;
 }
 
-const INSTRUCTIONS = new Set(['user_editable_context', 'model_editable_context', 'system_error']);
-const THOUGHTS = new Set(['thoughts', 'reasoning_recap']);
-const TOOL_CONTENT = new Set([
+const INSTRUCTIONS: ReadonlySet<unknown> = new Set(['user_editable_context', 'model_editable_context', 'system_error']);
+const THOUGHTS: ReadonlySet<unknown> = new Set(['thoughts', 'reasoning_recap']);
+const TOOL_CONTENT: ReadonlySet<unknown> = new Set([
   ...['code', 'execution_output', 'computer_output'],
   ...['tether_quote', 'tether_browsing_display', 'tether_browsing_code', 'sonic_webpage'],
 ]);
@@ -104,9 +104,9 @@ function toNodes(mapping: Json): Map<string, ChatNode> {
   return new Map(Object.entries(mapping).map(([id, node]) => [id, toNode(id, isObject(node) ? node : {})]));
 }
 
-/** Returns a time in seconds since 1970 as a timestamp. ChatGPT writes null or 0 for an unknown time. */
-function toTime(seconds: unknown): string | undefined {
-  return typeof seconds === 'number' && seconds > 0 ? toImportedTime(seconds) : undefined;
+/** Returns a time of a message or conversation. ChatGPT writes null or 0 for an unknown time. */
+function toTime(value: unknown): string | undefined {
+  return value === 0 ? undefined : toImportedTime(value);
 }
 
 /** Returns the text of a message, or undefined after counting why it has none. */
@@ -128,12 +128,11 @@ function getReason(message: Json): LeftOutReason | undefined {
   const metadata = isObject(message.metadata) ? message.metadata : {};
   const type = isObject(message.content) ? message.content.content_type : undefined;
   const role = getRole(message);
-  const isThought = THOUGHTS.has(type as string) || message.channel === 'analysis';
+  const isThought = THOUGHTS.has(type) || message.channel === 'analysis';
   if (isThought || metadata.is_thinking_preamble_message === true) return 'thought';
-  if (role === 'system' || INSTRUCTIONS.has(type as string) || metadata.is_user_system_message === true)
-    return 'system';
+  if (role === 'system' || INSTRUCTIONS.has(type) || metadata.is_user_system_message === true) return 'system';
   const isCall = role === 'assistant' && typeof message.recipient === 'string' && message.recipient !== 'all';
-  if (role === 'tool' || isCall || TOOL_CONTENT.has(type as string)) return 'tool';
+  if (role === 'tool' || isCall || TOOL_CONTENT.has(type)) return 'tool';
   if (metadata.is_visually_hidden_from_conversation === true || message.weight === 0) return 'hidden';
   return role === 'user' || role === 'assistant' ? undefined : 'role';
 }
