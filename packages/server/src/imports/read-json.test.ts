@@ -33,7 +33,7 @@ const getValues = (found: readonly FoundValue[]) => found.flatMap((one) => ('val
 const getRefused = (found: readonly FoundValue[]) => found.flatMap((one) => ('refused' in one ? [one.refused] : []));
 
 /** JSON texts as programs write them: compact, indented, with escapes. */
-const jsonOf = (value: unknown, style: number): string => {
+const toJson = (value: unknown, style: number): string => {
   const text = JSON.stringify(value, undefined, style % 2 === 0 ? undefined : 2);
   return style < 2
     ? text
@@ -48,7 +48,7 @@ describe('reading the values of a JSON document', () => {
   it('returns the elements of any array for any chunks', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyElement), fc.nat(3), anyCuts, async (elements, style, cuts) => {
-        const found = await read(toChunks(jsonOf(elements, style), cuts), ['*']);
+        const found = await read(toChunks(toJson(elements, style), cuts), ['*']);
         expect(found).toEqual(elements.map((value, index) => ({ place: '*', number: index + 1, value })));
       }),
     );
@@ -59,7 +59,7 @@ describe('reading the values of a JSON document', () => {
     const withArrays = fc.tuple(anyObject, fc.array(anyElement)).map(([object, results]) => ({ ...object, results }));
     await fc.assert(
       fc.asyncProperty(withArrays, fc.nat(3), anyCuts, async (object, style, cuts) => {
-        const found = await read(toChunks(jsonOf(object, style), cuts), ['*', 'results.*', 'meta\n"data']);
+        const found = await read(toChunks(toJson(object, style), cuts), ['*', 'results.*', 'meta\n"data']);
         const expected = Object.entries(object).flatMap(([name, value]) => {
           if (name === 'results')
             return object.results.map((one, at) => ({ place: 'results.*', number: at + 1, value: one }));
@@ -73,7 +73,7 @@ describe('reading the values of a JSON document', () => {
   it('returns the whole of any document for any chunks', async () => {
     await fc.assert(
       fc.asyncProperty(anyElement, fc.nat(3), anyCuts, async (value, style, cuts) => {
-        expect(await read(toChunks(` ${jsonOf(value, style)}\n`, cuts), ['$'])).toEqual([
+        expect(await read(toChunks(` ${toJson(value, style)}\n`, cuts), ['$'])).toEqual([
           { place: '$', number: 1, value },
         ]);
       }),
@@ -88,11 +88,11 @@ describe('reading the values of a JSON document', () => {
   });
 
   it('returns the values before the end of a truncated document, and one refusal', async () => {
-    const objects = fc.array(fc.dictionary(awkwardText, awkwardText), { minLength: 1, maxLength: 4 });
+    const objects = fc.array(fc.dictionary(awkwardText, awkwardText, { maxKeys: 2 }), { minLength: 1, maxLength: 3 });
     await fc.assert(
       fc.asyncProperty(objects, fc.nat(3), fc.boolean(), async (elements, style, isField) => {
         const whole = Buffer.from(
-          isField ? `{"a":${jsonOf(1, style)},"results":${jsonOf(elements, style)}}` : jsonOf(elements, style),
+          isField ? `{"a":${toJson(1, style)},"results":${toJson(elements, style)}}` : toJson(elements, style),
         );
         let before = 0;
         for (let length = 0; length < whole.length; length += 1) {
@@ -106,7 +106,7 @@ describe('reading the values of a JSON document', () => {
         }
         expect(before).toBe(elements.length);
       }),
-      { numRuns: 20 },
+      { numRuns: 10 },
     );
   });
 
@@ -213,17 +213,11 @@ describe('reading the values of a JSON document', () => {
     ]);
   });
 
-  it.each([
-    [
-      'refuses a wanted array that is another value',
-      '{"results":{"a":1},"x":1}',
-      ['the field results must be an array'],
-    ],
-    ['takes null for a missing array', '{"results":null}', []],
-  ])('%s', async (_, text, refused) => {
-    const found = await read(text, ['results.*']);
-    expect(getRefused(found)).toEqual(refused);
-    expect(getValues(found)).toEqual([]);
+  it('refuses a wanted array that is another value, but takes null for a missing one', async () => {
+    const refused = 'the field results must be an array';
+    const place = 'results.*';
+    expect(await read('{"results":{"a":1},"x":1}', [place])).toEqual([{ place, number: 1, refused }]);
+    expect(await read('{"results":null,"x":1}', [place])).toEqual([]);
   });
 
   it('returns the values before a failure of the file, and its reason', async () => {
