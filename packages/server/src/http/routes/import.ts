@@ -19,7 +19,11 @@ const config = { access: 'write', longBody: true, heavy: 'import', refusesForeig
 
 const lines = { schema: { ...ExportedMemory, description: 'One memory per line, after a header.' } };
 const file = {
-  schema: Type.Unsafe<unknown>({ type: 'string', format: 'binary', description: 'With `from`, a file of another program.' }),
+  schema: Type.Unsafe<unknown>({
+    type: 'string',
+    format: 'binary',
+    description: 'With `from`, a file of another program.',
+  }),
 };
 
 /** The type of files without another one. */
