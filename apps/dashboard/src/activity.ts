@@ -1,5 +1,5 @@
 import type { MemoryEvent } from '@memoryd/client';
-import { capitalize, formatCount } from './format.ts';
+import { capitalize, formatCount, formatNumber } from './format.ts';
 
 /** The names of agent programs, by the source of the memories that their hooks store. */
 const PROGRAMS: Readonly<Record<string, string>> = {
@@ -26,15 +26,26 @@ const RUN_STATES: Readonly<Record<Extract<MemoryEvent, { type: 'consolidation' }
 const SESSION_CHARS = 4;
 
 type MemoriesEvent = Extract<MemoryEvent, { memory_ids: string[] }>;
+type ImportEvent = Extract<MemoryEvent, { type: 'import' }>;
 
 /** Describes an event in one phrase: `Codex · garden · session ab12… was given 3 memories`. */
 export function describeEvent(event: MemoryEvent): string {
   if (event.type === 'gap') return 'Some events were missed';
   if (event.type === 'consolidation') return `Consolidation ${RUN_STATES[event.state]}`;
+  if (event.type === 'import') return describeImport(event);
   const actor = describeActor(event);
   const memories = formatCount(event.count, 'memory', 'memories');
   if (event.context) return `${actor ?? 'An agent'} was given ${event.count === 0 ? 'nothing' : memories}`;
   return actor === undefined ? `${capitalize(event.type)} ${memories}` : `${actor} ${event.type} ${memories}`;
+}
+
+/** Describes the progress of an import: `Import in progress: 300 of 1,200 texts`. */
+function describeImport({ state, processed_count: count, expected_count: expected }: ImportEvent): string {
+  if (state === 'started') return 'Import started';
+  if (state === 'undone') return `Import undone: ${formatCount(count, 'memory', 'memories')} forgotten`;
+  const texts =
+    expected === undefined ? formatCount(count, 'text') : `${formatNumber(count)} of ${formatCount(expected, 'text')}`;
+  return `Import ${RUN_STATES[state]}: ${texts}`;
 }
 
 /** Describes the secrets that were removed from stored memories; undefined if there were none. */

@@ -1,11 +1,17 @@
 import { ErrorBody } from './error-body.ts';
 import { Count, MemoryId } from './field.ts';
+import { ImportId } from './imports.ts';
 import { LIMITS } from './limits.ts';
 import { Redacted } from './redacted.ts';
 import Type from './typebox.ts';
 
 /** Result of an import: counts of lines, and errors of rejected lines. */
 export const ImportResponse = Type.Object({
+  import_id: Type.Optional(
+    Type.Union([ImportId], {
+      description: 'The id of the import, to undo it. Absent if no line after the header could be read.',
+    }),
+  ),
   imported_count: Type.Integer({ minimum: 0, description: 'Number of lines that were imported.' }),
   unchanged_count: Type.Integer({ minimum: 0, description: 'Number of lines that were already present.' }),
   refused_count: Count,

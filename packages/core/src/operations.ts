@@ -15,7 +15,7 @@ export { AccessLog } from './operations/access-log.ts';
 export type { Core } from './operations/core.ts';
 export { exportLines, exportMemories } from './operations/export-memories.ts';
 export { createHooks } from './operations/hook-settings.ts';
-export { importMemories } from './operations/import-memories.ts';
+export { importLines } from './operations/import-memories.ts';
 export { type HookApi, hookApi, memoryApi } from './operations/memory-api.ts';
 export { assertKeepableNamespace, getNamespaces, toScopedStats } from './operations/namespaces.ts';
 export { requireModelInUse } from './operations/only-model-in-use.ts';

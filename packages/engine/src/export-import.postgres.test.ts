@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { OpenDatabase, Storage } from '@memoryd/core';
-import { EventLog, exportLines, importMemories } from '@memoryd/core/operations';
+import { EventLog, exportLines, importLines } from '@memoryd/core/operations';
 import { openPostgres } from '@memoryd/postgres';
 import { type DatabaseServer, TEST_CONNECTIONS, usePostgres } from '@memoryd/postgres/testing';
 import { propertyRuns } from '@memoryd/search/testing';
@@ -43,11 +43,11 @@ describe('an export that is imported into PostgreSQL', () => {
     return lines;
   }
 
-  async function importLines(storage: Storage, namespace: string, lines: readonly string[]) {
+  async function importExport(storage: Storage, namespace: string, lines: readonly string[]) {
     async function* bytes() {
       for (const line of lines) yield Buffer.from(line);
     }
-    return importMemories({ storage, events }, namespace, bytes());
+    return importLines({ storage, events }, namespace, bytes());
   }
 
   it('an export that is imported into PostgreSQL is exported again with the same bytes, and leads to the same usage, even after a partial import', async () => {
@@ -57,11 +57,11 @@ describe('an export that is imported into PostgreSQL', () => {
         await new Life(namespace).happen({ ...file, reopen: never, close: never }, all);
         const lines = await readExport(file.storage, namespace);
         if (part !== null) {
-          await importLines(postgres, namespace, lines.slice(0, 1 + Math.floor(part * (lines.length - 1))));
+          await importExport(postgres, namespace, lines.slice(0, 1 + Math.floor(part * (lines.length - 1))));
         }
-        expect(await importLines(postgres, namespace, lines)).toMatchObject({ refused_count: 0, unlinked_count: 0 });
+        expect(await importExport(postgres, namespace, lines)).toMatchObject({ refused_count: 0, unlinked_count: 0 });
         expect(await readExport(postgres, namespace)).toEqual(lines);
-        expect(await importLines(back.storage, namespace, await readExport(postgres, namespace))).toMatchObject({
+        expect(await importExport(back.storage, namespace, await readExport(postgres, namespace))).toMatchObject({
           refused_count: 0,
         });
         expect(await readExport(back.storage, namespace)).toEqual(lines);

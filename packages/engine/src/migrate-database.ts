@@ -2,7 +2,7 @@ import { createHash, hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { formatCount, type ImportResponse, MemoryError } from '@memoryd/contract';
 import type { OpenDatabase } from '@memoryd/core';
-import { EventLog, exportLines, importMemories, systemClock, uuidV7 } from '@memoryd/core/operations';
+import { EventLog, exportLines, importLines, systemClock, uuidV7 } from '@memoryd/core/operations';
 import type { NamespaceUsage } from '@memoryd/core/ports';
 import { cannotOpen, getDatabaseName } from './database-name.ts';
 import { type DatabaseOptions, hasDatabase, openStorage } from './open-storage.ts';
@@ -137,7 +137,7 @@ class Migration {
     const source = new LinesChecksum();
     const { storage } = this.#target;
     const lines = this.#countLines(exportLines(this.#source.storage, name, {}, this.#signal), source);
-    assertImported(name, await importMemories({ storage, events: this.#events }, name, lines));
+    assertImported(name, await importLines({ storage, events: this.#events }, name, lines));
     const target = new LinesChecksum();
     for await (const _ of this.#countLines(exportLines(this.#target.storage, name, {}, this.#signal), target));
     const [expected, actual] = [source.sum, target.sum];

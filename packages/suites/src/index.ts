@@ -4,6 +4,7 @@ export { distillerContract, expectSound, getGroup } from './distiller.contract.t
 export { embedderContract } from './embedder.contract.ts';
 export { embedVectors } from './embedder.fixture.ts';
 export { FILTERED_MEMORIES, FILTERS, type FilteredMemory } from './filter-table.fixture.ts';
+export { importsContract } from './imports.contract.ts';
 export { deeds, Life } from './life.fixture.ts';
 export { type MemoryApiUnderTest, memoryApiContract } from './memory-api.contract.ts';
 export { NEAR_PAIRS, type NearPair } from './near-pairs.fixture.ts';

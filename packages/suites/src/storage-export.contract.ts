@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { type ImportResponse, LIMITS } from '@memoryd/contract';
 import type { NewMemory } from '@memoryd/core';
-import { createSeal, EventLog, exportLines, importMemories } from '@memoryd/core/operations';
+import { createSeal, EventLog, exportLines, importLines } from '@memoryd/core/operations';
 import { propertyRuns } from '@memoryd/search/testing';
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -50,7 +50,7 @@ export function exportStorageContract(open: () => Promise<StorageUnderTest>): vo
     async function* bytes() {
       for (const line of lines) yield encoder.encode(line);
     }
-    return importMemories({ storage, events }, namespace, bytes());
+    return importLines({ storage, events }, namespace, bytes());
   }
 
   type Line = Record<string, unknown> & { id: string };
@@ -419,7 +419,7 @@ export function exportStorageContract(open: () => Promise<StorageUnderTest>): vo
         yield encoder.encode(header());
         yield Buffer.from(JSON.stringify(GOLDEN).replace('salmon', '\xff'), 'latin1');
       }
-      const response = await importMemories({ storage: other.storage, events }, namespace, bytes());
+      const response = await importLines({ storage: other.storage, events }, namespace, bytes());
       expect(response.refused).toMatchObject([{ line: 2, error: { code: 'INVALID_REQUEST' } }]);
     });
 

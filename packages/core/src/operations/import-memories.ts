@@ -25,6 +25,7 @@ import { CHUNK_CHARS, CHUNK_MEMORIES, countChars } from '../record-size.ts';
 import { assertOwnerGiven } from '../request-filter.ts';
 import { toMs, toMsOrNull } from '../time.ts';
 import { isPeriod } from '../validity.ts';
+import { beginImport } from './begin-import.ts';
 import type { Core } from './core.ts';
 import { acceptRequest, type Redacted } from './redact.ts';
 import { quotaExceeded } from './store-memories.ts';
@@ -45,16 +46,41 @@ type ImportParts = Pick<Core, 'storage' | 'events' | 'embedding' | 'redactor'>;
 
 /** See `MemoryApi.importMemories`. */
 export async function importMemories(
-  core: ImportParts,
+  core: Core,
   namespace: string,
   lines: AsyncIterable<Uint8Array>,
   scope: OwnScopeRequest = {},
 ): Promise<ImportResponse> {
   assertValid(checkScope, scope);
   assertOwnerGiven(scope);
-  const importing = new Import(core, namespace, scope);
+  let running: ReturnType<typeof beginImport> | undefined;
+  const getImportId = async () => {
+    running ??= beginImport(core, namespace, { from: 'memoryd', ...scope });
+    return (await running).id;
+  };
+  try {
+    const response = await importAll(new Import(core, namespace, scope, getImportId), lines);
+    if (!running) return response;
+    const { id } = await running;
+    await core.storage.endImport(namespace, id, core.clock.now());
+    return { import_id: id, ...response };
+  } finally {
+    await running?.then(({ leave }) => leave()).catch(() => {});
+  }
+}
+
+async function importAll(importing: Import, lines: AsyncIterable<Uint8Array>): Promise<ImportResponse> {
   for await (const line of lines) await importing.take(line);
   return importing.end();
+}
+
+/** Imports all lines of an export as `importMemories` does, but without an import that can be undone. */
+export async function importLines(
+  core: ImportParts,
+  namespace: string,
+  lines: AsyncIterable<Uint8Array>,
+): Promise<ImportResponse> {
+  return importAll(new Import(core, namespace, {}), lines);
 }
 
 /** One import: the records of the current chunk, the links that wait for later lines, and the counts so far. */
@@ -82,10 +108,14 @@ class Import {
   #chunk: ImportLine[] = [];
   #chars = 0;
 
-  constructor(core: ImportParts, namespace: string, scope: OwnScopeRequest) {
+  readonly #getImportId: (() => Promise<string>) | undefined;
+
+  /** @param getImportId returns the id of the import that new memories belong to; absent for none */
+  constructor(core: ImportParts, namespace: string, scope: OwnScopeRequest, getImportId?: () => Promise<string>) {
     this.#core = core;
     this.#namespace = namespace;
     this.#scope = scope;
+    this.#getImportId = getImportId;
   }
 
   async take(bytes: Uint8Array): Promise<void> {
@@ -182,7 +212,8 @@ class Import {
     const links = records.flatMap((record) =>
       'memory' in record ? (this.#pendingLinks.get(record.memory.id) ?? []) : [],
     );
-    const importing = this.#core.storage.importRecords(this.#namespace, records, links);
+    const importId = await this.#getImportId?.();
+    const importing = this.#core.storage.importRecords(this.#namespace, records, links, importId);
     this.#core.embedding?.yieldTo(importing);
     return importing.catch((error) => this.#stop(error));
   }

@@ -17,6 +17,7 @@ import { importUndone } from '../ports/storage-imports.ts';
 import type { ImportMark, NewMemory, StoreOutcome } from '../ports/storage-memories.ts';
 import { CHUNK_CHARS, CHUNK_MEMORIES, countNewChars } from '../record-size.ts';
 import { assertOwnerGiven } from '../request-filter.ts';
+import { beginImport } from './begin-import.ts';
 import type { Core } from './core.ts';
 import { withScope } from './import-memories.ts';
 import {
@@ -43,30 +44,12 @@ export async function importTexts(
 ): Promise<ImportTextsResponse> {
   assertValid(checkRequest, request);
   assertOwnerGiven(request);
-  const id = await beginImport(core, namespace, request);
-  return core.runningImports.run(namespace, id, () => new TextImport(core, namespace, id, request).run(texts));
-}
-
-/** Begins or continues an import. Returns its id. Throws CONFLICT if an undo of the same content has not ended. */
-export async function beginImport(
-  core: Pick<Core, 'storage' | 'ids' | 'clock'>,
-  namespace: string,
-  { from, name, content_key, user_id = '', agent_id = '' }: ImportTextsRequest,
-): Promise<string> {
-  const begun = await core.storage.beginImport(namespace, {
-    id: core.ids.next(),
-    userId: user_id,
-    agentId: agent_id,
-    format: from,
-    ...(name !== undefined && { name }),
-    ...(content_key !== undefined && { contentKey: content_key }),
-    startedAt: core.clock.now(),
-  });
-  if (begun.outcome === 'begun') return begun.id;
-  throw new MemoryError(
-    'CONFLICT',
-    `the undo of the import ${begun.id} of the same content has not ended; undo it again, then import`,
-  );
+  const { id, leave } = await beginImport(core, namespace, request);
+  try {
+    return await new TextImport(core, namespace, id, request).run(texts);
+  } finally {
+    leave();
+  }
 }
 
 /** A text of a chunk, or the reason for its refusal. */
@@ -104,6 +87,8 @@ class TextImport {
   #chars = 0;
   #arrivedAt = 0;
   #writing: Promise<void> = Promise.resolve();
+  /** The owners and external ids of the texts that the last prepared chunk may change. */
+  #changing: ReadonlySet<string> = new Set();
   #reportedAt = Number.NEGATIVE_INFINITY;
 
   constructor(core: Core, namespace: string, id: string, request: ImportTextsRequest) {
@@ -196,8 +181,17 @@ class TextImport {
     const names = texts.map(({ aliases, memory: { userId, agentId, externalId, imported } }) => {
       return { userId, agentId, externalId: externalId as string, aliases, digest: imported.digest };
     });
-    const unchanged = await this.#core.storage.unchangedTexts(this.#namespace, names);
-    return new Set(texts.flatMap(({ memory }, i) => (unchanged[i] ? [memory] : [])));
+    const isUnchanged = await this.#core.storage.unchangedTexts(this.#namespace, names);
+    const unchanged = new Set<NewMemory>();
+    const changing = new Set<string>();
+    for (const [i, { memory }] of texts.entries()) {
+      const name = `${memory.userId}\0${memory.agentId}\0${memory.externalId}`;
+      // The read does not show changes by earlier texts of this chunk and of the chunk that is being written.
+      if (isUnchanged[i] && !changing.has(name) && !this.#changing.has(name)) unchanged.add(memory);
+      else changing.add(name);
+    }
+    this.#changing = changing;
+    return unchanged;
   }
 
   async #write(chunk: readonly PreparedItem[], unchanged: ReadonlySet<NewMemory>): Promise<void> {

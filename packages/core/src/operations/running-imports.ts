@@ -1,4 +1,4 @@
-/** The imports of texts that run in this process, so that none is undone while it stores memories. */
+/** The imports that run in this process, so that none is undone while it stores memories. */
 export class RunningImports {
   /** Number of runs by namespace and import. Two requests with the same content share an import. */
   readonly #counts = new Map<string, number>();
@@ -7,17 +7,15 @@ export class RunningImports {
     return this.#counts.has(toKey(namespace, importId));
   }
 
-  /** Runs work of an import, which counts as running until the work ends. */
-  async run<T>(namespace: string, importId: string, work: () => Promise<T>): Promise<T> {
+  /** Notes that an import runs, until the returned function is called. */
+  enter(namespace: string, importId: string): () => void {
     const key = toKey(namespace, importId);
     this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
-    try {
-      return await work();
-    } finally {
+    return () => {
       const left = (this.#counts.get(key) ?? 1) - 1;
       if (left > 0) this.#counts.set(key, left);
       else this.#counts.delete(key);
-    }
+    };
   }
 }
 
