@@ -59,8 +59,8 @@ async function isDocument(file: SourceFile, lists: readonly string[]): Promise<b
   const text = (await readHead(file)).trimStart();
   if (text.startsWith('[')) return true;
   if (readHeadItems(text).some(({ list }) => lists.includes(list))) return true;
-  // A first line that is no whole object begins a document in several lines.
-  return text.startsWith('{') && lists.length > 0 && !isJson(text.split('\n', 1)[0] ?? '');
+  // Without a whole object in a line, the file is a document in several lines, or its lists come later.
+  return lists.length > 0 && text.startsWith('{') && !text.split('\n').some(isObjectLine);
 }
 
 async function readHead(file: SourceFile): Promise<string> {
@@ -78,9 +78,10 @@ async function readHead(file: SourceFile): Promise<string> {
   return head;
 }
 
-function isJson(text: string): boolean {
+function isObjectLine(line: string): boolean {
+  if (!line.startsWith('{')) return false;
   try {
-    JSON.parse(text);
+    JSON.parse(line);
     return true;
   } catch {
     return false;
