@@ -9,7 +9,7 @@ const MAX_ITEMS = 4_000_000;
 /** The first bytes of a string are searched one by one, because a call of `indexOf` takes longer than that. */
 const SEARCHED_ONE_BY_ONE = 32;
 
-export const COMMA = 0x2c;
+const COMMA = 0x2c;
 export const COLON = 0x3a;
 export const OPEN_ARRAY = 0x5b;
 export const CLOSE_ARRAY = 0x5d;

@@ -44,21 +44,33 @@ const ROLES: ReadonlyMap<unknown, string> = new Map([
 /** Returns a conversation about a design in the form of other conversations. */
 export function toConversation(value: Json): Json {
   if (!Array.isArray(value.messages)) return value;
-  const messages = value.messages.map((message: unknown) => {
-    if (!isObject(message) || !isObject(message.content)) return message;
-    const { contentBlocks, content, timestamp, attachments } = message.content;
-    return {
-      ...message,
-      sender: message.role,
-      content: contentBlocks,
-      text: content,
-      created_at: message.created_at ?? timestamp,
-      attachments: Array.isArray(attachments)
-        ? attachments.map((file) => (isObject(file) ? { file_name: file.name, extracted_content: file.content } : file))
-        : [],
-    };
-  });
-  return { ...value, name: value.title, chat_messages: messages };
+  return { ...value, name: value.title, chat_messages: value.messages.flatMap(toMessages) };
+}
+
+/** Returns a message about a design, and then what the person wrote while the model answered. */
+function toMessages(message: unknown): unknown[] {
+  if (!isObject(message) || !isObject(message.content)) return [message];
+  const { contentBlocks, content, timestamp, attachments } = message.content;
+  const { uuid, role, created_at = timestamp } = message;
+  const isInterjection = (block: unknown) => isObject(block) && block.type === 'user_interjection';
+  const interjections = toArray(contentBlocks).filter(isInterjection) as Json[];
+  return [
+    {
+      ...{ uuid, created_at, sender: role, text: content },
+      content: toArray(contentBlocks).filter((block) => !isInterjection(block)),
+      attachments: toArray(attachments).map((file) =>
+        isObject(file) ? { file_name: file.name, extracted_content: file.content } : file,
+      ),
+    },
+    ...interjections.map(({ message: said }, index) => ({
+      ...{
+        created_at,
+        sender: 'human',
+        uuid: typeof uuid === 'string' ? `${uuid}/interjection/${index + 1}` : undefined,
+      },
+      text: isObject(said) ? said.content : said,
+    })),
+  ];
 }
 
 /** Reads the messages of the branch that a conversation shows, and the texts of their attachments. */

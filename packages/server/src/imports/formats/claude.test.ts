@@ -332,6 +332,7 @@ describe('the export of Claude', () => {
             contentBlocks: [
               { type: 'thinking', text: 'hm' },
               { type: 'tool_call', toolCall: {} },
+              { type: 'user_interjection', message: { content: 'In red' } },
               { type: 'text', text: 'Done' },
             ],
           },
@@ -349,6 +350,7 @@ describe('the export of Claude', () => {
         created_at: '2026-05-01T00:00:02.000Z',
         session_id: 'claude:design-1',
       },
+      { content: 'In red', external_id: 'claude:d2/interjection/1', tags: ['role:user'] },
     ]);
     expect(leftOut).toEqual({ thought: 1, tool: 1 });
   });
