@@ -23,12 +23,8 @@ function getExtension(path: string): string {
   return extname(path).slice(1).toLowerCase();
 }
 
-const UTF_16 = 'text in UTF-16; save it as UTF-8';
-
 /** The first bytes of kinds of files, as Latin-1, with words that complete "it is …". */
 const KINDS: readonly [start: string, kind: string][] = [
-  ['\xff\xfe', UTF_16],
-  ['\xfe\xff', UTF_16],
   ['PK\x03\x04', 'a zip'],
   ['PK\x05\x06', 'an empty zip'],
   ['\x1f\x8b', 'a gzip file'],
@@ -49,11 +45,17 @@ const BINARY_BYTES = 512;
 /** Returns what a file without a known format is, such as `a PDF document`; undefined for text. */
 export function describeContent(head: Uint8Array): string | undefined {
   if (head.length === 0) return 'empty';
+  if (hasUtf16Mark(head)) return undefined;
   const start = Buffer.from(head.subarray(0, BINARY_BYTES)).toString('latin1');
   const known = KINDS.find(([signature]) => start.startsWith(signature));
   if (known) return known[1];
   if (!start.includes('\0')) return undefined;
-  return isLikeUtf16(head) ? UTF_16 : 'binary';
+  return isLikeUtf16(head) ? 'text in UTF-16 without a byte order mark; save it as UTF-8' : 'binary';
+}
+
+/** Returns whether the file begins with a byte order mark of UTF-16. */
+export function hasUtf16Mark([a, b]: Uint8Array): boolean {
+  return (a === 0xff && b === 0xfe) || (a === 0xfe && b === 0xff);
 }
 
 /** Returns whether each second byte of two characters is zero, as in Latin text without a byte order mark. */

@@ -1,9 +1,10 @@
 import { formatCount, type ImportFormat, MemoryError } from '@memoryd/contract';
-import { describeContent, isBinaryName } from './binary-files.ts';
-import type { FileHead, Format } from './format.ts';
+import { describeContent, hasUtf16Mark, isBinaryName } from './binary-files.ts';
+import type { Format } from './format.ts';
 import { FORMATS, GENERAL_FORMATS } from './formats/formats.ts';
 import { type Source, type SourceFile, UnreadableFile } from './source.ts';
 import { toPlace } from './source-paths.ts';
+import { toUtf8 } from './to-utf8.ts';
 
 const HEAD_BYTES = 64 * 1024;
 const MAX_NAMED_FILES = 3;
@@ -15,7 +16,7 @@ type Detectable = Pick<Format, 'title' | 'files' | 'recognizes'> & { name: Impor
 export interface DetectedFormat {
   /** `memoryd` for exports of memoryd itself, which `importMemories` reads. */
   format: Format | 'memoryd';
-  /** In the order of the source. */
+  /** In the order of the source. Files in UTF-16 with a byte order mark give UTF-8. */
   files: SourceFile[];
   /** Number of files that are not of the format. */
   otherFiles: number;
@@ -75,7 +76,7 @@ async function sortFiles(source: Source, formats: readonly Detectable[]): Promis
   const sorted: SortedFiles = { byFormat: new Map(), unreadable: [], unknown: [] };
   for (const file of source.files) {
     if (isBinaryName(file.path)) noteUnknown(sorted, `${file.path} has no texts by its name`);
-    else sortFile(file, await readHead(file), formats, sorted);
+    else await sortFile(file, await readHead(file), formats, sorted);
   }
   return sorted;
 }
@@ -87,13 +88,19 @@ interface Head {
   fault?: string;
 }
 
-function sortFile(file: SourceFile, head: Head, formats: readonly Detectable[], sorted: SortedFiles): void {
+async function sortFile(
+  file: SourceFile,
+  head: Head,
+  formats: readonly Detectable[],
+  sorted: SortedFiles,
+): Promise<void> {
   const kind = describeContent(head.bytes);
-  const format = kind ? undefined : findFormat(file, head, formats);
+  const format = kind ? undefined : await findFormat(file, head, formats);
   if (format) {
     const files = sorted.byFormat.get(format);
-    if (files) files.push(file);
-    else sorted.byFormat.set(format, [file]);
+    const readable = hasUtf16Mark(head.bytes) ? { ...file, open: () => toUtf8(file.open()) } : file;
+    if (files) files.push(readable);
+    else sorted.byFormat.set(format, [readable]);
   } else if (head.fault !== undefined) sorted.unreadable.push({ place: toPlace(file.path), reason: head.fault });
   else noteUnknown(sorted, `${toPlace(file.path)} is ${kind ?? 'text'}`);
 }
@@ -102,15 +109,21 @@ function noteUnknown({ unknown }: SortedFiles, file: string): void {
   if (unknown.length < MAX_NAMED_FILES) unknown.push(file);
 }
 
-function findFormat(
+async function findFormat(
   { path }: SourceFile,
   { bytes, isWhole }: Head,
   formats: readonly Detectable[],
-): Detectable | undefined {
+): Promise<Detectable | undefined> {
+  const decoder = new TextDecoder();
+  let text = '';
+  for await (const chunk of toUtf8(yieldOnce(bytes))) text += decoder.decode(chunk, { stream: true });
   // A character that the end of the head cuts is left out.
-  const text = new TextDecoder().decode(bytes, { stream: !isWhole });
-  const head: FileHead = { path, text, isWhole };
-  return formats.find((format) => format.recognizes(head));
+  if (isWhole) text += decoder.decode();
+  return formats.find((format) => format.recognizes({ path, text, isWhole }));
+}
+
+async function* yieldOnce(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
 }
 
 async function readHead(file: SourceFile): Promise<Head> {

@@ -36,8 +36,13 @@ export class FoundFiles {
 
   /** Counts files, folders and entries, also those that are not read. Throws INVALID_REQUEST if there are too many. */
   count(added = 1): void {
+    this.assertRoom(added);
     this.#count += added;
-    if (this.#count <= this.#maxFiles) return;
+  }
+
+  /** Throws INVALID_REQUEST if as many more files are too many. */
+  assertRoom(added: number): void {
+    if (this.#count + added <= this.#maxFiles) return;
     throw new MemoryError(
       'INVALID_REQUEST',
       `${this.#name} has more than ${this.#maxFiles} files and folders, the maximum of an import; ` +

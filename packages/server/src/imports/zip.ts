@@ -60,8 +60,12 @@ async function listEntries(
 ): Promise<ZipEntry[]> {
   try {
     const listed: ZipEntry[] = [];
-    for await (const entry of readZipDirectory(handle, zipBytes, (count) => found.count(count))) listed.push(entry);
-    return listed;
+    const directory = readZipDirectory(handle, zipBytes, (count) => found.assertRoom(count));
+    for await (const entry of directory) listed.push(entry);
+    if (!hasOverlap(listed)) {
+      found.count(listed.length);
+      return listed;
+    }
   } catch (error) {
     if (error instanceof MemoryError) throw error;
   }
@@ -83,12 +87,11 @@ function addEntries(
   found: FoundFiles,
   uncompressed: UncompressedBytes,
 ): void {
-  const overlapping = findOverlapping(entries);
   const ownPaths = new Set<string>();
   for (const entry of entries) {
     const checked = checkEntryName(entry.name);
     if ('path' in checked && (isSkipped(checked.path) || /[\\/]$/.test(entry.name))) continue;
-    const reason = 'reason' in checked ? checked.reason : getRefusal(entry, checked.path, ownPaths, overlapping);
+    const reason = 'reason' in checked ? checked.reason : getRefusal(entry, checked.path, ownPaths);
     if (reason !== undefined || !('path' in checked)) {
       found.refuse(`${zip.name}/${entry.name}`, reason ?? '');
       continue;
@@ -113,34 +116,26 @@ function toSourceFile(entry: ZipEntry, path: string, zipPath: string, uncompress
   };
 }
 
-function getRefusal(
-  entry: ZipEntry,
-  path: string,
-  ownPaths: ReadonlySet<string>,
-  overlapping: ReadonlySet<ZipEntry>,
-): string | undefined {
+function getRefusal(entry: ZipEntry, path: string, ownPaths: ReadonlySet<string>): string | undefined {
   if (entry.isSymbolicLink) return 'it is a symbolic link';
   if (entry.flags & IS_ENCRYPTED) return 'it is encrypted; unpack the zip with its password and import the folder';
   if (entry.method !== STORED && entry.method !== DEFLATED) {
     return `memoryd does not read its compression method (${entry.method}); unpack the zip and import the folder`;
   }
-  if (overlapping.has(entry)) return 'its data overlaps that of another file, as in zips that are made to do harm';
   if (ownPaths.has(path)) return 'the zip has another file of this name';
   if (/\.zip$/i.test(path)) return 'it is a zip inside the zip; unpack it and import it';
   return undefined;
 }
 
-/** Returns the entries that share bytes of the zip, by which a small zip claims any size. */
-function findOverlapping(entries: readonly ZipEntry[]): Set<ZipEntry> {
-  const overlapping = new Set<ZipEntry>();
-  let last: ZipEntry | undefined;
+/**
+ * Returns whether entries share bytes of the zip. A directory with such entries is damaged, or made to do harm: a small
+ * zip can claim any size so. The headers of the entries then tell what the zip has, each byte once.
+ */
+function hasOverlap(entries: readonly ZipEntry[]): boolean {
   let end = 0;
-  for (const entry of entries.toSorted((a, b) => a.offset - b.offset)) {
-    if (last && entry.offset < end) overlapping.add(last).add(entry);
-    const entryEnd = entry.offset + LOCAL_HEADER_BYTES + entry.compressedBytes;
-    if (entryEnd <= end) continue;
-    last = entry;
-    end = entryEnd;
+  for (const { offset, compressedBytes } of entries.toSorted((a, b) => a.offset - b.offset)) {
+    if (offset < end) return true;
+    end = offset + LOCAL_HEADER_BYTES + compressedBytes;
   }
-  return overlapping;
+  return false;
 }

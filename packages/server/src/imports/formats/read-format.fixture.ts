@@ -35,7 +35,14 @@ export async function readFile(
     open: () => toChunks(bytes, isTruncated),
   };
   const read: ReadFile = { texts: [], contents: [], ids: [], refused: [], leftOut: {} };
-  const allOptions: FormatOptions = { capture: 'prompts', map: {}, restToMetadata: false, timeZone: 'UTC', ...options };
+  const allOptions: FormatOptions = {
+    capture: 'prompts',
+    map: {},
+    restToMetadata: false,
+    timeZone: 'UTC',
+    readsRepositories: false,
+    ...options,
+  };
   for await (const part of format.read(file, allOptions)) {
     if (part.kind === 'refused') read.refused.push({ place: part.place, reason: part.reason });
     else if (part.kind === 'left-out') read.leftOut[part.reason] = (read.leftOut[part.reason] ?? 0) + part.count;
