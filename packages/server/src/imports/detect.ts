@@ -141,7 +141,8 @@ async function readHead(file: SourceFile): Promise<Head> {
     fault = error.message;
   }
   const bytes = Buffer.concat(chunks).subarray(0, HEAD_BYTES);
-  return { bytes, isWhole: length <= HEAD_BYTES, ...(fault !== undefined && { fault }) };
+  if (fault !== undefined) return { bytes, isWhole: false, fault };
+  return { bytes, isWhole: length <= HEAD_BYTES };
 }
 
 /** Returns the formats found. General ones count if there are no others. */

@@ -1,6 +1,7 @@
 import type { ImportFormat } from '@memoryd/contract';
 import type { Format } from '../format.ts';
 import { chatgpt } from './chatgpt.ts';
+import { claude } from './claude.ts';
 import { claudeCode } from './claude-code.ts';
 import { codex } from './codex.ts';
 import { csv } from './csv.ts';
@@ -9,7 +10,7 @@ import { jsonl } from './jsonl.ts';
 import { markdown } from './markdown.ts';
 
 /** All formats of other programs, in the order in which they are tried: those with the most specific content first. */
-export const FORMATS: readonly Format[] = [chatgpt, claudeCode, codex, geminiCli, markdown, csv, jsonl];
+export const FORMATS: readonly Format[] = [claudeCode, codex, geminiCli, chatgpt, claude, markdown, csv, jsonl];
 
 /** Formats without fields of their own. They give way to the other formats of a source. */
 export const GENERAL_FORMATS: ReadonlySet<ImportFormat> = new Set(['markdown', 'csv', 'jsonl']);

@@ -1,0 +1,172 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { strToU8, zipSync } from 'fflate';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { detectFormat } from './detect.ts';
+import { FORMATS } from './formats/formats.ts';
+import { openSource } from './open-source.ts';
+import { readTexts, writeFiles } from './source.fixture.ts';
+import { type Source, type SourceFile, UnreadableFile } from './source.ts';
+
+const CHATS = JSON.stringify([
+  { conversation_id: 'c1', title: 'Beans', create_time: 1, current_node: 'm', mapping: {} },
+]);
+const TRANSCRIPT = `${JSON.stringify({ type: 'summary', summary: 'Beans', leafUuid: 'm1' })}\n`;
+const NOTE = '# Garden\n\nAda grows beans.\n';
+const EXPORT = `{"format":"memoryd","version":1,"lines":0}\n`;
+
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'memoryd-detect-'));
+});
+
+afterEach(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function detect(files: Readonly<Record<string, string | Uint8Array>>, from?: Parameters<typeof detectFormat>[1]) {
+  writeFiles(folder, files);
+  const detected = await detectFormat(await openSource(folder), from);
+  const { format, otherFiles, unreadable } = detected;
+  const paths = detected.files.map(({ path }) => path);
+  return { format: format === 'memoryd' ? format : format.name, paths, otherFiles, unreadable };
+}
+
+const NOTHING_ELSE = { otherFiles: 0, unreadable: [] };
+
+describe('detectFormat', () => {
+  it('takes the files of the one format, and counts the others', async () => {
+    const files = { 'chats.json': CHATS, 'user.json': '{"id":"ada"}', 'image.png': '\x89PNG', 'chat.html': '<html>' };
+    expect(await detect(files)).toEqual({ format: 'chatgpt', paths: ['chats.json'], otherFiles: 3, unreadable: [] });
+  });
+
+  it('takes files in a zip', async () => {
+    const zip = zipSync({ 'conversations-000.json': strToU8(CHATS), 'conversations-001.json': strToU8(CHATS) });
+    const paths = ['conversations-000.json', 'conversations-001.json'];
+    expect(await detect({ 'export.zip': zip })).toEqual({ format: 'chatgpt', paths, ...NOTHING_ELSE });
+  });
+
+  it('prefers a format with fields of its own over Markdown, CSV and JSON lines', async () => {
+    const files = { 'a.jsonl': TRANSCRIPT, 'memory/notes.md': NOTE, 'table.csv': 'content,date\na,b\n' };
+    expect(await detect(files)).toEqual({ format: 'claude-code', paths: ['a.jsonl'], otherFiles: 2, unreadable: [] });
+  });
+
+  it('takes the files of the requested format only', async () => {
+    const files = { 'a.jsonl': TRANSCRIPT, 'memory/notes.md': NOTE };
+    const expected = { format: 'markdown', paths: ['memory/notes.md'], otherFiles: 1, unreadable: [] };
+    expect(await detect(files, 'markdown')).toEqual(expected);
+  });
+
+  it.each([
+    ['as written', EXPORT],
+    ['by a later version', '{"version": 2, "format": "memoryd", "new": true}\r\n'],
+    ['with a byte order mark', `\uFEFF${EXPORT}`],
+    ['as gzip', gzipSync(EXPORT)],
+  ])('recognizes an export of memoryd %s', async (_, content) => {
+    const expected = { format: 'memoryd', paths: ['backup'], ...NOTHING_ELSE };
+    expect(await detect({ backup: content })).toEqual(expected);
+    expect(await detect({ backup: content }, 'memoryd')).toEqual(expected);
+  });
+
+  it('gives texts in UTF-16 as UTF-8', async () => {
+    writeFiles(folder, { 'chats.json': Buffer.from(`\uFEFF${CHATS}`, 'utf16le') });
+    const detected = await detectFormat(await openSource(folder));
+    expect(await readTexts(detected)).toEqual({ 'chats.json': CHATS });
+  });
+
+  it('recognizes a head that ends inside a character', async () => {
+    const text = `${TRANSCRIPT}${'ä'.repeat(70_000)}`;
+    expect(await detect({ a: text, b: ` ${text}` })).toMatchObject({ format: 'claude-code', paths: ['a', 'b'] });
+  });
+
+  it('asks for one of several formats, and names them with their files', async () => {
+    await expect(detect({ 'a.json': CHATS, 'b.jsonl': TRANSCRIPT, 'c.md': NOTE })).rejects.toMatchObject({
+      code: 'INVALID_REQUEST',
+      message: expect.stringMatching(
+        /several formats: chatgpt \(1 file\), claude-code \(1 file\), markdown \(1 file\); choose one with from/,
+      ),
+    });
+  });
+
+  it('asks for one of Markdown, CSV and JSON lines too', async () => {
+    await expect(detect({ 'a.csv': 'content,date\na,b\n', 'b.md': NOTE })).rejects.toMatchObject({
+      code: 'INVALID_REQUEST',
+      message: expect.stringContaining('csv (1 file), markdown (1 file)'),
+    });
+  });
+
+  it('says what the requested format needs and which format the files seem to have', async () => {
+    await expect(detect({ 'a.json': CHATS }, 'codex')).rejects.toMatchObject({
+      code: 'INVALID_REQUEST',
+      message: expect.stringMatching(
+        /no file of the format codex, which needs the folder .+; it seems to be .+ chatgpt$/,
+      ),
+    });
+    await expect(detect({ 'a.json': CHATS }, 'memoryd')).rejects.toMatchObject({ code: 'INVALID_REQUEST' });
+  });
+
+  it('names all formats with their files if the content is unknown', async () => {
+    const { message } = await detect({ 'a.txt': 'hello' }).catch((error) => error);
+    expect(message).toContain('has no file of a known format: a.txt is text. The formats are ');
+    for (const { name, files } of FORMATS) {
+      expect(message).toContain(`${name}: `);
+      expect(message).toContain(`(${files})`);
+    }
+  });
+
+  it.each<[string, string | Uint8Array]>([
+    ['empty', ''],
+    ['a PDF document', '%PDF-1.7'],
+    ['an image', Buffer.from('\x89PNG\r\n', 'latin1')],
+    ['an SQLite database', 'SQLite format 3\0'],
+    ['a RAR archive; unpack it', 'Rar!\x1a'],
+    ['binary', Buffer.from([1, 2, 3, 0, 0, 7])],
+    ['text in UTF-16 without a byte order mark; save it as UTF-8', Buffer.from('[{"a":1}]', 'utf16le')],
+  ])('says that an unknown file is %s', async (kind, content) => {
+    await expect(detect({ file: content })).rejects.toMatchObject({
+      message: expect.stringContaining(`file is ${kind}. The formats are`),
+    });
+  });
+
+  it('reads at most 64 KiB of each file, and opens no image', async () => {
+    let readBytes = 0;
+    const createFile = (path: string): SourceFile => ({
+      path,
+      sizeBytes: 1e9,
+      async *open() {
+        for (const text of [TRANSCRIPT, ...Array<string>(1000).fill(' '.repeat(16_384))]) {
+          readBytes += text.length;
+          yield Buffer.from(text);
+        }
+      },
+    });
+    const files = [createFile('a'), ...Array.from({ length: 50 }, (_, number) => createFile(`${number}.PNG`))];
+    const source: Source = { name: 'folder', contentKey: '', files, refused: [], close: async () => {} };
+    expect(await detectFormat(source)).toMatchObject({ otherFiles: 50, files: [{ path: 'a' }] });
+    expect(readBytes).toBeLessThan(100_000);
+  });
+
+  it('takes a file that cannot be read to its end, and lists files that cannot be recognized for that', async () => {
+    const createFile = (path: string, text: string): SourceFile => ({
+      path,
+      sizeBytes: 100,
+      async *open() {
+        yield Buffer.from(text);
+        throw new UnreadableFile('its compressed data ends too early');
+      },
+    });
+    const files = [createFile('a', TRANSCRIPT), createFile('b', '')];
+    const source: Source = { name: 'folder', contentKey: '', files, refused: [], close: async () => {} };
+    expect(await detectFormat(source)).toMatchObject({
+      files: [{ path: 'a' }],
+      otherFiles: 0,
+      unreadable: [{ place: 'b', reason: 'its compressed data ends too early' }],
+    });
+    await expect(detectFormat({ ...source, files: files.slice(1) })).rejects.toMatchObject({
+      message: expect.stringContaining('b: its compressed data ends too early'),
+    });
+  });
+});
