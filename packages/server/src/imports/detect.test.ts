@@ -91,7 +91,7 @@ describe('detectFormat', () => {
     });
   });
 
-  it('asks for one of Markdown, CSV and JSON lines too', async () => {
+  it('asks for one of several general formats', async () => {
     await expect(detect({ 'a.csv': 'content,date\na,b\n', 'b.md': NOTE })).rejects.toMatchObject({
       code: 'INVALID_REQUEST',
       message: expect.stringContaining('csv (1 file), markdown (1 file)'),

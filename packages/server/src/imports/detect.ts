@@ -9,7 +9,7 @@ import { toUtf8 } from './to-utf8.ts';
 const HEAD_BYTES = 64 * 1024;
 const MAX_NAMED_FILES = 3;
 
-/** What `detectFormat` needs of a format. */
+/** The fields of a format that `detectFormat` needs. */
 type Detectable = Pick<Format, 'title' | 'files' | 'recognizes'> & { name: ImportFormat };
 
 /** The files of a source that are of one format. */

@@ -88,7 +88,7 @@ describe('openSource', () => {
     });
   });
 
-  it.skipIf(IS_WINDOWS)('does not wait for a FIFO that replaces a file after the listing', async () => {
+  it.skipIf(IS_WINDOWS)('returns at once from a FIFO that replaces a file after the listing', async () => {
     writeFiles(folder, { 'a.md': 'a' });
     const source = await openSource(folder);
     rmSync(join(folder, 'a.md'));
@@ -182,8 +182,8 @@ describe('openSource', () => {
     expect(read.length).toBeGreaterThan(text.length * 0.9);
   });
 
-  describe('contentKey', () => {
-    it('is the same for the same bytes under another name', async () => {
+  describe('the content key', () => {
+    it('stays the same for the same bytes under another name', async () => {
       const zip = zipSync({ 'a.md': strToU8('a') });
       writeFiles(folder, { 'a.zip': zip, 'b.zip': zip, 'c.zip': zipSync({ 'a.md': strToU8('c') }) });
       const [a, b, c] = await Promise.all(['a', 'b', 'c'].map((name) => openSource(join(folder, `${name}.zip`))));

@@ -2,12 +2,11 @@ import { createHash } from 'node:crypto';
 import type { Stats } from 'node:fs';
 import { lstat, opendir, stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
-import { createGunzip } from 'node:zlib';
 import { MemoryError } from '@memoryd/contract';
 import { isBinaryName, isTextName } from './binary-files.ts';
-import { decompress, MAX_COMPRESSED_CHUNK_BYTES } from './decompress.ts';
 import { openRegularFile, readFileBytes, readRange } from './file-bytes.ts';
 import { FoundFiles } from './found-files.ts';
+import { isGzip, readGzip } from './gzip.ts';
 import { type Source, type SourceFile, UnreadableFile } from './source.ts';
 import { DEFAULT_SOURCE_LIMITS, type SourceLimits, UncompressedBytes } from './source-limits.ts';
 import { isSkipped } from './source-paths.ts';
@@ -192,26 +191,6 @@ async function readStart(path: string): Promise<Uint8Array> {
   try {
     for await (const chunk of readRange(handle, 0, START_BYTES)) return chunk;
     return new Uint8Array();
-  } finally {
-    await handle.close();
-  }
-}
-
-function isGzip(start: Uint8Array): boolean {
-  return start[0] === 0x1f && start[1] === 0x8b;
-}
-
-async function* readGzip(path: string, file: object, uncompressed: UncompressedBytes): AsyncGenerator<Uint8Array> {
-  const handle = await openRegularFile(path);
-  try {
-    const progress = { given: 0, consumed: 0 };
-    const raw = readRange(handle, 0, Number.POSITIVE_INFINITY, MAX_COMPRESSED_CHUNK_BYTES);
-    let sizeBytes = 0;
-    for await (const chunk of decompress(raw, createGunzip(), progress)) {
-      sizeBytes += chunk.length;
-      uncompressed.count(file, sizeBytes, progress.given);
-      yield chunk;
-    }
   } finally {
     await handle.close();
   }

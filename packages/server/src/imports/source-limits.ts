@@ -2,7 +2,7 @@ import { UnreadableFile } from './source.ts';
 
 const GIB = 1024 ** 3;
 
-/** What a source may contain. */
+/** Limits of a source. */
 export interface SourceLimits {
   /** Files and folders of a folder, and entries of its zips, together. */
   maxFiles: number;

@@ -10,7 +10,7 @@ export function writeFiles(folder: string, files: Readonly<Record<string, string
   }
 }
 
-/** What a file has: its bytes, and the reason why it cannot be read further. */
+/** The bytes of a file, and the reason why it cannot be read further. */
 export interface ReadFile {
   bytes: Buffer;
   fault?: string;

@@ -104,7 +104,7 @@ async function scanDeflated(
   } catch (error) {
     if (!(error instanceof UnreadableFile)) throw error;
     entry.damage = error.message;
-    // What exceeds a limit is not decompressed again from the middle, or many headers in it would cost much time.
+    // Data beyond a limit is not decompressed again from its middle, or many headers in it would cost much time.
     if (error instanceof LimitExceeded) progress.consumed = progress.given;
   }
   entry.compressedBytes = progress.consumed;

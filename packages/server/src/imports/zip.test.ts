@@ -58,19 +58,19 @@ describe('a zip', () => {
     expect(source.refused).toEqual([]);
   });
 
-  it('is recognized by its content, not by its name', async () => {
+  it('needs no name that ends with .zip', async () => {
     writeFiles(folder, { 'download.txt': buildZip([GOOD]).bytes, 'no.zip': 'text' });
     expect(await readTexts(await openSource(join(folder, 'download.txt')))).toEqual({ 'good.md': 'beans' });
     expect(await readTexts(await openSource(join(folder, 'no.zip')))).toEqual({ 'no.zip': 'text' });
   });
 
-  it('of other writers is read', async () => {
+  it('gives its files if another program wrote it', async () => {
     const { texts } = await readZip(zipSync({ 'd/a.md': strToU8('a'), 'b.md': [strToU8('b'), { level: 0 }] }));
     expect(texts).toEqual({ 'd/a.md': 'a', 'b.md': 'b' });
   });
 
   it.skipIf(!hasZipProgram())(
-    'that the program zip writes to a stream is read, also without its directory',
+    'gives its files if the program zip wrote it to a stream, also without its directory',
     async () => {
       writeFiles(folder, { 'in/a.md': 'Ada '.repeat(1000), 'in/b.md': 'Ben' });
       const bytes = execFileSync('zip', ['-q', '-r', '-', '.'], { cwd: join(folder, 'in') });
@@ -81,7 +81,7 @@ describe('a zip', () => {
     },
   );
 
-  it('with sizes in zip64 fields and descriptors of any form is read with and without its directory', async () => {
+  it('gives its files with and without its directory, with sizes in zip64 fields and in descriptors of any form', async () => {
     const { bytes, directoryStart } = buildZip([
       { name: 'a.md', content: 'a'.repeat(100), isZip64: true },
       { name: 'b.md', content: 'b'.repeat(100), hasDescriptor: true },
@@ -279,7 +279,7 @@ describe('a damaged zip', () => {
     { name: 'd.md', content: contents['d.md'] ?? '', hasDescriptor: true, hasDescriptorSignature: false },
   ]);
 
-  it('truncated anywhere gives each whole entry, and of the last entry a beginning and a fault', async () => {
+  it('gives each whole entry, and of the last one a beginning and a fault, wherever it is cut', async () => {
     const names = Object.keys(contents);
     for (let length = 4; length < built.bytes.length; length += 10) {
       const texts = await readOrRefuse(built.bytes.subarray(0, length));
@@ -293,7 +293,7 @@ describe('a damaged zip', () => {
     }
   });
 
-  it('with one damaged byte anywhere gives its other entries', async () => {
+  it('gives its other entries, wherever one byte is damaged', async () => {
     for (let position = 4; position < built.bytes.length; position += 7) {
       const bytes = Buffer.from(built.bytes);
       bytes.writeUInt8((bytes.readUInt8(position) + 129) % 256, position);
@@ -303,7 +303,7 @@ describe('a damaged zip', () => {
     }
   });
 
-  it('of random bytes after PK throws nothing but a refusal', async () => {
+  it('throws nothing but a refusal if its bytes are random', async () => {
     let seed = 7;
     const random = () => (seed = (seed * 48_271) % 0x7fff_ffff);
     for (let run = 0; run < 200; run += 1) {
@@ -314,19 +314,19 @@ describe('a damaged zip', () => {
     }
   });
 
-  it('names the zip, the reason and the fix', async () => {
+  it('lists itself as refused, with the reason and the fix', async () => {
     const { refused, texts } = await readZip(built.bytes.subarray(0, built.directoryStart - 20));
     expect(refused).toEqual({ [`${written}.zip`]: NO_DIRECTORY });
     expect(texts['d.md']).toMatch(/\[.+\]$/);
   });
 
-  it('whose directory names fewer files than the zip has is read by its entries', async () => {
+  it('gives all files if its directory names fewer', async () => {
     const bytes = Buffer.from(built.bytes);
     bytes.writeUInt16LE(2, bytes.length - 12);
     expect((await readZip(bytes)).texts).toEqual(contents);
   });
 
-  it('with bytes after its end is read', async () => {
+  it('gives its files if bytes follow its end', async () => {
     expect((await readZip(Buffer.concat([built.bytes, Buffer.alloc(100)]))).texts).toEqual(contents);
   });
 });

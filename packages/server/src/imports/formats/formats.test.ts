@@ -113,7 +113,7 @@ describe('the formats', () => {
     ['a byte order mark', (content) => `\uFEFF${content}`],
     ['Windows line breaks', (content) => content.replace(/\r?\n/g, '\r\n')],
     ['UTF-16', (content) => Buffer.from(`\uFEFF${content}`, 'utf16le')],
-  ])('are recognized with %s', async (_, change) => {
+  ])('recognize files with %s', async (_, change) => {
     const detected = FILES.map(async ([name, form, content]) => {
       const { format } = await detectFormat(createSource(change(content)));
       return [format === 'memoryd' ? format : format.name, form, name];
@@ -126,7 +126,7 @@ describe('the formats', () => {
     expect(format).toMatchObject({ name });
   });
 
-  it('have a small file each', () => {
+  it('all stand in this test', () => {
     expect(new Set(FILES.map(([name]) => name))).toEqual(new Set(FORMATS.map(({ name }) => name)));
   });
 });
