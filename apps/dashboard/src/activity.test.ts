@@ -29,14 +29,14 @@ describe('an activity', () => {
     ['Claude Code · session ab12… was given nothing', given({ session_id: SESSION, count: 0 })],
     ['An agent was given 1 memory', given({ session_id: 'chat: with Ada', project: 'garden' })],
     ['Consolidation rolled back', toEvent('consolidation', { state: 'reverted' })],
-    ['Import started', toEvent('import', { state: 'started', processed_count: 0 })],
+    ['Import started', toEvent('import', { state: 'started', processed_count: 0, expected_count: 2500 })],
     [
-      'Import in progress: 1,300 of 2,000 texts',
-      toEvent('import', { state: 'progress', processed_count: 1300, expected_count: 2000 }),
+      'Import in progress: 1,200 of 2,500 texts',
+      toEvent('import', { state: 'progress', processed_count: 1200, expected_count: 2500 }),
     ],
-    ['Import completed: 1 text', toEvent('import', { state: 'completed', processed_count: 1 })],
+    ['Import failed: 1 text', toEvent('import', { state: 'failed', processed_count: 1 })],
     ['Import undone: 2 memories forgotten', toEvent('import', { state: 'undone', processed_count: 2 })],
-  ])('an activity names program, project and session: %s', (text, event) => {
+  ])('an activity names program, project and session, or the state of a run or an import: %s', (text, event) => {
     expect(describeEvent(event)).toBe(text);
   });
 

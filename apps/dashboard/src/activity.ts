@@ -13,7 +13,8 @@ const PROGRAMS: Readonly<Record<string, string>> = {
   opencode: 'OpenCode',
 };
 
-const RUN_STATES: Readonly<Record<Extract<MemoryEvent, { type: 'consolidation' }>['state'], string>> = {
+/** The states of consolidation runs and imports. */
+const RUN_STATES: Readonly<Record<Extract<MemoryEvent, { type: 'consolidation' | 'import' }>['state'], string>> = {
   started: 'started',
   progress: 'in progress',
   completed: 'completed',
@@ -25,6 +26,7 @@ const RUN_STATES: Readonly<Record<Extract<MemoryEvent, { type: 'consolidation' }
 /** Characters of a program's session id that identify it in a list of activities. */
 const SESSION_CHARS = 4;
 
+type ImportEvent = Extract<MemoryEvent, { type: 'import' }>;
 type MemoriesEvent = Extract<MemoryEvent, { memory_ids: string[] }>;
 type ImportEvent = Extract<MemoryEvent, { type: 'import' }>;
 
@@ -32,20 +34,19 @@ type ImportEvent = Extract<MemoryEvent, { type: 'import' }>;
 export function describeEvent(event: MemoryEvent): string {
   if (event.type === 'gap') return 'Some events were missed';
   if (event.type === 'consolidation') return `Consolidation ${RUN_STATES[event.state]}`;
-  if (event.type === 'import') return describeImport(event);
+  if (event.type === 'import') return `Import ${RUN_STATES[event.state]}${describeProgress(event)}`;
   const actor = describeActor(event);
   const memories = formatCount(event.count, 'memory', 'memories');
   if (event.context) return `${actor ?? 'An agent'} was given ${event.count === 0 ? 'nothing' : memories}`;
   return actor === undefined ? `${capitalize(event.type)} ${memories}` : `${actor} ${event.type} ${memories}`;
 }
 
-/** Describes the progress of an import: `Import in progress: 300 of 1,200 texts`. */
-function describeImport({ state, processed_count: count, expected_count: expected }: ImportEvent): string {
-  if (state === 'started') return 'Import started';
-  if (state === 'undone') return `Import undone: ${formatCount(count, 'memory', 'memories')} forgotten`;
-  const texts =
-    expected === undefined ? formatCount(count, 'text') : `${formatNumber(count)} of ${formatCount(expected, 'text')}`;
-  return `Import ${RUN_STATES[state]}: ${texts}`;
+function describeProgress({ state, processed_count: count, expected_count: total }: ImportEvent): string {
+  if (state === 'undone') return `: ${formatCount(count, 'memory', 'memories')} forgotten`;
+  if (count === 0) return '';
+  return state === 'progress' && total !== undefined
+    ? `: ${formatNumber(count)} of ${formatCount(total, 'text')}`
+    : `: ${formatCount(count, 'text')}`;
 }
 
 /** Describes the secrets that were removed from stored memories; undefined if there were none. */

@@ -288,15 +288,16 @@ describe('client and OpenAPI document', () => {
       const operation = (await getDescribedOperations()).find(
         (described) => described.name === name,
       ) as DescribedOperation;
-      const schemas: { request?: object; options?: object; response: object } = SCHEMAS[name];
-      const { request, options = {}, response } = schemas;
+      const schemas: { request?: object; options?: object; line?: object; response: object } = SCHEMAS[name];
+      const { request, options = {}, line, response } = schemas;
       expect(normalizeSchema(operation.response)).toEqual(normalizeSchema(response));
-      if (operation.body && request) {
+      if (line) expect(normalizeSchema(operation.body)).toEqual(normalizeSchema(line));
+      else if (operation.body && request) {
         expect(normalizeSchema(operation.body)).toEqual(normalizeSchema(name === 'context' ? CONTEXT_BODY : request));
         return;
       }
       const described = operation.parameters.filter(
-        ({ name: id }) => id !== 'memory_id' && !(name === 'undo' && id === 'id'),
+        ({ name: id }) => id !== 'memory_id' && !(['undo', 'undoImport'].includes(name) && id === 'id'),
       );
       const fields = described.map(({ name: field, schema, in: place }) => {
         if (place === 'header') return field === 'If-Match' ? [] : [['last_event_id', normalizeSchema(schema)]];

@@ -9,6 +9,8 @@ interface OperationSchemas {
   request?: TSchema;
   /** Fields of a method's last argument that are sent in the query string. */
   options?: TSchema;
+  /** One line of a streamed body. */
+  line?: TSchema;
   response: TSchema;
 }
 
@@ -42,7 +44,11 @@ export const SCHEMAS = {
   },
   events: { request: contract.EventsRequest, response: contract.MemoryEvent },
   importMemories: { options: contract.OwnScopeRequest, response: contract.ImportResponse },
-  importTexts: { request: contract.ImportTextsRequest, response: contract.ImportTextsResponse },
+  importTexts: {
+    request: contract.ImportTextsRequest,
+    line: contract.ImportedText,
+    response: contract.ImportTextsResponse,
+  },
   imports: { request: contract.ImportsRequest, response: contract.ImportsResponse },
   undoImport: { options: contract.OwnScopeRequest, response: contract.UndoImportResponse },
 } as const satisfies Partial<Record<keyof typeof OPERATIONS, OperationSchemas>>;

@@ -175,6 +175,7 @@ export interface MemoryApi {
    * stored again: a text that changed in the source since it was imported is updated, unless someone changed its
    * memory. So an interrupted import can be repeated from the beginning. An error that `texts` throws ends the
    * import; the texts before it stay stored. INVALID_REQUEST if the request is invalid, before a text is read.
+   * CONFLICT if the undo of the import with this content was interrupted; repeat the undo first.
    *
    * @param texts any number of texts, read as fast as they are stored
    * @param request the source, the owner of texts without a user and agent, and options; texts of a different user or
@@ -186,7 +187,8 @@ export interface MemoryApi {
   /**
    * Forgets the memories that an import created, as `forget` does, and the import. Memories that were changed since stay.
    * A memory that a later import changed then belongs to that import. NOT_FOUND if the import does not exist, was undone
-   * already, or belongs to another user or agent. A call that was interrupted can be repeated.
+   * already, or belongs to another user or agent. CONFLICT while the import is running. A call that was interrupted can be
+   * repeated.
    */
   undoImport(importId: string, scope?: OwnScopeRequest): Promise<UndoImportResponse>;
   /** Returns counts by tier, the database size and the time of the last consolidation. A scope limits the counts. */

@@ -112,7 +112,7 @@ const ImportEvent = Type.Object(
     processed_count: Type.Integer({
       minimum: 0,
       description:
-        'Number of texts that the import has processed: new, updated, unchanged and refused ones. If `state` is `undone`, the number of forgotten memories.',
+        'Number of texts that the import has processed: new, updated, unchanged and refused ones. If `state` is `undone`, the number of memories that the undo has forgotten.',
     }),
     expected_count: Type.Optional(
       Type.Integer({ minimum: 0, description: 'Total number of texts, if the import states it.' }),

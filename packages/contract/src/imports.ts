@@ -31,10 +31,8 @@ export const ImportFormat = Type.Enum([...IMPORT_FORMATS], {
 export type ImportFormat = Type.Static<typeof ImportFormat>;
 
 export const ImportId = Type.String({
-  minLength: 1,
-  maxLength: LIMITS.importIdChars,
   description: 'The id of the import, assigned by the service.',
-  'x-must': `be a string of 1 to ${LIMITS.importIdChars} characters`,
+  'x-must': 'be a string, the id of an import',
 });
 
 /** A text of another program, to store as a memory. `external_id` makes the import repeatable. */

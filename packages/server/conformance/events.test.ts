@@ -144,7 +144,7 @@ describe('GET /events', () => {
     'filter={"colour":"red"}',
     'user_id=',
     'types=stored',
-    'type=stored&'.repeat(6),
+    'type=stored&'.repeat(7),
   ])('GET /events rejects %s', async (parameters) => {
     await expectRefused(memoryd, { path: `/events?${parameters}` }, {});
   });

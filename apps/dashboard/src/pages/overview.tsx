@@ -278,7 +278,7 @@ function Activity() {
                 <Redaction event={event} />
               </span>
               <span className="meta">
-                {'memory_ids' in event && <OwnerLinks owner={event} />}
+                {('memory_ids' in event || event.type === 'import') && <OwnerLinks owner={event} />}
                 <SessionLink event={event} />
                 <EventLinks event={event} />
               </span>

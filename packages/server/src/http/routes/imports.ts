@@ -33,7 +33,7 @@ export const importTexts: Route = (app, context) => {
     tags: ['memories'],
     querystring: ImportTextsRequest,
     body: { content: Object.fromEntries(NDJSON_TYPES.map((type) => [type, lines])) },
-    response: createResponseSchemas(ImportTextsResponse, 'PAYLOAD_TOO_LARGE'),
+    response: createResponseSchemas(ImportTextsResponse, 'CONFLICT', 'PAYLOAD_TOO_LARGE'),
   };
   registerStreamed(app, (scope) => {
     scope.post('/imports', { schema, config }, (request, reply) => {
@@ -70,11 +70,11 @@ export const undoImport: Route = (app, { getApi }) => {
     summary: 'Undo an import',
     description:
       'Deletes the memories that the import created, permanently. Memories that were changed after the import stay, and ' +
-      'are counted. A memory that a later import updated then belongs to that import.',
+      'are counted. A memory that a later import updated then belongs to that import. An import that is running cannot be undone.',
     tags: ['memories'],
     params: ImportPath,
     querystring: OwnScopeRequest,
-    response: createResponseSchemas(UndoImportResponse, 'NOT_FOUND'),
+    response: createResponseSchemas(UndoImportResponse, 'NOT_FOUND', 'CONFLICT'),
   };
   app.delete('/imports/:id', { schema, config, preValidation: refuseBody }, (request) =>
     getApi(request).undoImport(request.params.id, request.query),
