@@ -28,7 +28,6 @@ const SESSION_CHARS = 4;
 
 type ImportEvent = Extract<MemoryEvent, { type: 'import' }>;
 type MemoriesEvent = Extract<MemoryEvent, { memory_ids: string[] }>;
-type ImportEvent = Extract<MemoryEvent, { type: 'import' }>;
 
 /** Describes an event in one phrase: `Codex · garden · session ab12… was given 3 memories`. */
 export function describeEvent(event: MemoryEvent): string {

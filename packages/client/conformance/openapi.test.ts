@@ -1,6 +1,6 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { ContextRequest, ERRORS, withNullFields } from '@memoryd/contract';
+import { ContextRequest, ERRORS, ImportFileRequest, OwnScopeRequest, withNullFields } from '@memoryd/contract';
 import { Type } from '@memoryd/contract/typebox';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { expectCleanEnd, startClient, useServer, WORDS_ONLY } from '../../server/conformance/under-test.ts';
@@ -18,6 +18,7 @@ interface Schema {
   format?: string;
   properties?: Record<string, Schema>;
   items?: Schema;
+  anyOf?: Schema[];
 }
 interface Parameter {
   name: string;
@@ -54,6 +55,14 @@ interface Document {
 /** Operations for orchestrators, scripts and agent programs, and headers for caches, which no client implements. */
 const NOT_IMPLEMENTED = new Set(['readiness', 'liveness', 'previewContext', 'answerHook', 'If-None-Match']);
 
+/**
+ * Parameters of `POST /import` for files of other programs. The client sends the texts of a file, with `importTexts`,
+ * and so reads the file on its own machine.
+ */
+const FILE_PARAMETERS = Object.keys(ImportFileRequest.properties).filter(
+  (name) => !Object.hasOwn(OwnScopeRequest.properties, name),
+);
+
 /** Returns the operations that clients implement. */
 async function getOperations(): Promise<DescribedOperation[]> {
   const { paths } = await memoryd.get<Document>('/openapi.json');
@@ -64,16 +73,22 @@ async function getOperations(): Promise<DescribedOperation[]> {
       path,
       parameters: parameters
         .filter(({ name }) => !NOT_IMPLEMENTED.has(name))
+        .filter(({ name }) => operationId !== 'importMemories' || !FILE_PARAMETERS.includes(name))
         .map(({ content, schema = content?.['application/json']?.schema ?? {}, ...parameter }) => ({
           ...parameter,
           schema,
         })),
       type: Object.keys(requestBody?.content ?? {})[0],
       body: Object.values(requestBody?.content ?? {})[0]?.schema,
-      response: Object.values(responses['200']?.content ?? {})[0]?.schema,
+      response: getResponse(operationId, Object.values(responses['200']?.content ?? {})[0]?.schema),
     })),
   );
   return described.filter(({ name }) => !NOT_IMPLEMENTED.has(name));
+}
+
+/** The response of an import has another form for a file of another program. */
+function getResponse(operationId: string, schema: Schema | undefined): Schema | undefined {
+  return operationId === 'importMemories' ? schema?.anyOf?.[0] : schema;
 }
 
 /** Returns the operations of `MemoryClient`. */

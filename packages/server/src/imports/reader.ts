@@ -19,6 +19,7 @@ const MAX_SILENT_MS = 60_000;
 export class Reader {
   readonly #worker: Worker;
   readonly #onDefect: (defect: Defect) => void;
+  readonly #memoryMb: number;
   #waiting: PromiseWithResolvers<ReaderResponse> | undefined;
   #silence: NodeJS.Timeout | undefined;
   #ended: Error | undefined;
@@ -27,18 +28,20 @@ export class Reader {
    * Starts the thread.
    *
    * @param onDefect called with errors in the file that the format did not expect
+   * @param memoryMb maximum memory of the thread in megabytes, without the bytes that it reads
    */
-  constructor(data: ReaderData, onDefect: (defect: Defect) => void) {
+  constructor(data: ReaderData, onDefect: (defect: Defect) => void, memoryMb = getMemoryMb()) {
     this.#onDefect = onDefect;
+    this.#memoryMb = memoryMb;
     // The thread runs the built file even if the service runs from source.
     this.#worker = new Worker(getBuiltFile('memoryd-import-thread.js'), {
       workerData: data,
       execArgv: [],
-      resourceLimits: { maxOldGenerationSizeMb: getMemoryMb() },
+      resourceLimits: { maxOldGenerationSizeMb: memoryMb },
     });
     this.#worker.on('message', (response: ReaderResponse) => this.#receive(response));
-    this.#worker.on('error', (error) => this.#end(toEndError(error)));
-    this.#worker.on('exit', () => this.#end(createMemoryLimitError()));
+    this.#worker.on('error', (error) => this.#end(this.#toEndError(error)));
+    this.#worker.on('exit', () => this.#end(this.#createMemoryLimitError()));
   }
 
   /** Recognizes the file. Throws INVALID_REQUEST for a file of no known or of another format. */
@@ -101,6 +104,15 @@ export class Reader {
     }, MAX_SILENT_MS);
   }
 
+  #toEndError(error: unknown): Error {
+    if ((error as NodeJS.ErrnoException).code === 'ERR_WORKER_OUT_OF_MEMORY') return this.#createMemoryLimitError();
+    return error instanceof Error ? error : new Error('the reader ended', { cause: error });
+  }
+
+  #createMemoryLimitError(): MemoryError {
+    return createRefusal(`reading it takes more than ${this.#memoryMb} MB of memory`);
+  }
+
   #end(error: Error): void {
     this.#ended ??= error;
     clearTimeout(this.#silence);
@@ -113,15 +125,6 @@ export class Reader {
 function getMemoryMb(): number {
   const share = Math.floor((getAvailableBytes() / 2 ** 20) * MEMORY_SHARE);
   return Math.min(MAX_MEMORY_MB, Math.max(MIN_MEMORY_MB, share));
-}
-
-function toEndError(error: unknown): Error {
-  if ((error as NodeJS.ErrnoException).code === 'ERR_WORKER_OUT_OF_MEMORY') return createMemoryLimitError();
-  return error instanceof Error ? error : new Error('the reader ended', { cause: error });
-}
-
-function createMemoryLimitError(): MemoryError {
-  return createRefusal(`reading it takes more than ${getMemoryMb()} MB of memory`);
 }
 
 function createRefusal(reason: string): MemoryError {
