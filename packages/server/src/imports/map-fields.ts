@@ -1,4 +1,4 @@
-import { LIMITS } from '@memoryd/contract';
+import { invalidRequest, LIMITS } from '@memoryd/contract';
 import { digest } from '../hooks/keys.ts';
 import {
   isObject,
@@ -32,9 +32,9 @@ const FIELD_NAMES = {
   title: ['title'],
 } as const;
 
-export type MappedField = keyof typeof FIELD_NAMES;
+type MappedField = keyof typeof FIELD_NAMES;
 
-export const MAPPED_FIELDS = Object.keys(FIELD_NAMES) as readonly MappedField[];
+const MAPPED_FIELDS = Object.keys(FIELD_NAMES) as readonly MappedField[];
 
 /** The column, field or path for each field of a memory. */
 export type Columns = Partial<Record<MappedField, string>>;
@@ -47,11 +47,12 @@ export interface Row {
   values: Readonly<Record<string, unknown>>;
 }
 
-/** Returns why a map is invalid, if it is. */
-export function findMapProblem(map: FormatOptions['map']): string | undefined {
+/** Throws INVALID_REQUEST if a map names a field that memories do not have. */
+export function assertMap(map: FormatOptions['map']): void {
   const unknown = Object.keys(map).find((field) => !MAPPED_FIELDS.includes(field as MappedField));
-  if (unknown === undefined) return undefined;
-  return `--map must name fields of a memory (${MAPPED_FIELDS.join(', ')}), not ${quote(unknown)}`;
+  if (unknown === undefined) return;
+  const message = `map must name fields of a memory (${MAPPED_FIELDS.join(', ')}), not ${quote(unknown)}`;
+  throw invalidRequest([{ path: '/map', message }]);
 }
 
 /** Returns the columns for the fields of a memory: those of the map, else those with a usual name. */
@@ -85,7 +86,7 @@ export function toNoContentReason(noun: 'column' | 'field', names: readonly stri
 
 /** Returns the reason for refusing a table without a column that the map names. */
 export function toMissingReason(noun: 'column' | 'field', missing: string, names: readonly string[]): string {
-  return `--map must name ${noun}s of the file (${toList(names)}), not ${quote(missing)}`;
+  return `map must name ${noun}s of the file (${toList(names)}), not ${quote(missing)}`;
 }
 
 function toList(names: readonly string[]): string {

@@ -5,7 +5,7 @@ import { readLines } from './read-lines.ts';
 import { type SourceFile, UnreadableFile } from './source.ts';
 import { toUtf8 } from './to-utf8.ts';
 
-/** An object of a JSON file, or why it cannot be read. `place` names the file and the item. */
+/** An object of a JSON file, or why it cannot be read. `place` is a line or the number of an item. */
 export type JsonItem =
   | { place: string; list: string; item: Record<string, unknown> }
   | { place: string; refused: string };
@@ -25,7 +25,7 @@ async function* readDocument(file: SourceFile, lists: readonly string[]): AsyncG
   const places = ['*', ...lists.map((list) => `${list}.*`)];
   for await (const found of readJsonValues(toUtf8(file.open()), places)) {
     const list = found.place.replace(/\.\*$/, '');
-    const place = `${file.path}, ${list === '*' ? 'item' : list} ${found.number}`;
+    const place = `${list === '*' ? 'item' : list} ${found.number}`;
     if ('refused' in found) yield { place, refused: found.refused };
     else yield toItem(place, list, found.value);
   }
@@ -33,7 +33,7 @@ async function* readDocument(file: SourceFile, lists: readonly string[]): AsyncG
 
 async function* readItemLines(file: SourceFile): AsyncGenerator<JsonItem> {
   for await (const line of readLines(toUtf8(file.open()))) {
-    const place = `${file.path}, line ${line.number}`;
+    const place = `line ${line.number}`;
     if ('refused' in line) yield { place, refused: line.refused };
     else yield parseLine(place, line.text);
   }

@@ -158,7 +158,7 @@ describe('csv', () => {
   ])('refuses a row with %s, and reads the row after it', async (_case, table, reason) => {
     const { contents, refused } = await read(table);
 
-    expect(refused).toEqual([{ place: 'notes.csv, line 2', reason: expect.stringMatching(reason) }]);
+    expect(refused).toEqual([{ place: 'line 2', reason: expect.stringMatching(reason) }]);
     expect(contents).toEqual(['last']);
   });
 
@@ -166,21 +166,21 @@ describe('csv', () => {
     const { contents, refused } = await read('text,n\n"one ""two""\n\nthree",1\nbroken\nlast,2\n');
 
     expect(contents).toEqual(['one "two"\n\nthree', 'last']);
-    expect(refused[0]?.place).toBe('notes.csv, line 5');
+    expect(refused[0]?.place).toBe('line 5');
   });
 
   it('refuses lines that are not UTF-8, and reads the others', async () => {
     const { contents, refused } = await read(Buffer.from('text,n\ncaf\xe9,1\ntea,2\n', 'latin1'));
 
     expect(contents).toEqual(['tea']);
-    expect(refused).toEqual([{ place: 'notes.csv, line 2', reason: 'the line is not valid UTF-8' }]);
+    expect(refused).toEqual([{ place: 'line 2', reason: 'the line is not valid UTF-8' }]);
   });
 
   it('reads the whole rows of a truncated file, and refuses the rest', async () => {
     const { contents, refused } = await read('text,n\none,1\ntwo,2\nthr', { isTruncated: true });
 
     expect(contents).toEqual(['one', 'two']);
-    expect(refused).toEqual([{ place: 'notes.csv, line 4', reason: 'the entry is truncated' }]);
+    expect(refused).toEqual([{ place: 'line 4', reason: 'the entry is truncated' }]);
   });
 
   it.each([
@@ -194,21 +194,20 @@ describe('csv', () => {
       'a map to a missing column',
       'text,date\na,2026-01-01\n',
       { content: 'entry' },
-      '--map must name columns of the file ("text", "date"), not "entry"',
-    ],
-    [
-      'a map of an unknown field',
-      'text,date\na,2026-01-01\n',
-      { mood: 'text' },
-      /^--map must name fields of a memory \(content, .*\), not "mood"$/,
+      'map must name columns of the file ("text", "date"), not "entry"',
     ],
   ])('refuses a table with %s once, and reads nothing', async (_case, table, map, reason) => {
     const { texts, refused } = await read(table, { map });
 
     expect(texts).toEqual([]);
-    expect(refused).toEqual([
-      { place: expect.any(String), reason: typeof reason === 'string' ? reason : expect.stringMatching(reason) },
-    ]);
+    expect(refused).toEqual([{ place: 'line 1', reason }]);
+  });
+
+  it('throws for a map of a field that memories do not have', async () => {
+    await expect(read(ROWS, { map: { mood: 'text' } })).rejects.toMatchObject({
+      code: 'INVALID_REQUEST',
+      message: expect.stringMatching(/map must name fields of a memory \(content, .*\), not "mood"/),
+    });
   });
 
   it('counts rows without text as empty', async () => {

@@ -1,8 +1,8 @@
 import type { Format, FormatOptions, Part } from '../format.ts';
 import {
+  assertMap,
   type Columns,
   findColumns,
-  findMapProblem,
   hasUsualContent,
   toMappedPart,
   toMissingReason,
@@ -42,9 +42,8 @@ export const csv: Format = {
   },
 
   async *read(file, options) {
-    const problem = findMapProblem(options.map);
-    if (problem === undefined) yield* readTable(file, options);
-    else yield { kind: 'refused', place: file.path, reason: problem };
+    assertMap(options.map);
+    yield* readTable(file, options);
   },
 };
 
@@ -60,7 +59,7 @@ async function* readTable(file: SourceFile, options: FormatOptions): AsyncGenera
     return named ?? findDelimiter(firstLine);
   });
   for await (const row of rows) {
-    const place = `${file.path}, line ${row.line}`;
+    const place = `line ${row.line}`;
     if ('refused' in row) {
       yield { kind: 'refused', place, reason: row.refused };
     } else if (named !== undefined && !header && row.cells.join(named).startsWith('sep=')) {

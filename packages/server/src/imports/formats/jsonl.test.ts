@@ -77,7 +77,7 @@ describe('jsonl', () => {
     expect(contents).toHaveLength(2);
     expect(refused).toEqual([
       {
-        place: 'notes.jsonl, line 1',
+        place: 'line 1',
         reason: typeof reason === 'string' ? reason : expect.stringMatching(reason),
       },
     ]);
@@ -97,7 +97,7 @@ describe('jsonl', () => {
     expect(refused).toEqual([
       {
         place: 'notes.jsonl',
-        reason: '--map must name fields of the file ("text", "timestamp", "tags"), not "head.line"',
+        reason: 'map must name fields of the file ("text", "timestamp", "tags"), not "head.line"',
       },
     ]);
   });

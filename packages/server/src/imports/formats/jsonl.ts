@@ -1,8 +1,8 @@
 import type { Format, FormatOptions, Part } from '../format.ts';
 import { readHeadItems } from '../json-head.ts';
 import {
+  assertMap,
   findColumns,
-  findMapProblem,
   getValue,
   hasUsualContent,
   toMappedPart,
@@ -28,9 +28,8 @@ export const jsonl: Format = {
   },
 
   async *read(file, options) {
-    const problem = findMapProblem(options.map);
-    if (problem === undefined) yield* readItems(file, options);
-    else yield { kind: 'refused', place: file.path, reason: problem };
+    assertMap(options.map);
+    yield* readItems(file, options);
   },
 };
 

@@ -181,11 +181,7 @@ describe('letta', () => {
     });
 
     expect(texts.map(({ content }) => content)).toEqual(['Risotto.', 'Ben is allergic to walnuts.']);
-    expect(refused.map(({ place }) => place)).toEqual([
-      'cook.af, agents 1, item 1',
-      'cook.af, agents 2',
-      'cook.af, blocks 1',
-    ]);
+    expect(refused.map(({ place }) => place)).toEqual(['agents 1, item 1', 'agents 2', 'blocks 1']);
   });
 
   it('reads the agents before the end of a truncated file', async () => {

@@ -39,7 +39,7 @@ export const letta: Format = {
     const places = ['agents.*', 'blocks.*', 'core_memory.*', 'messages.*', 'passages.*', 'archival_memory.*'];
     for await (const found of readJsonValues(toUtf8(file.open()), places)) {
       const list = found.place.replace('.*', '');
-      const place = `${file.path}, ${list} ${found.number}`;
+      const place = `${list} ${found.number}`;
       if ('refused' in found) yield { kind: 'refused', place, reason: found.refused };
       else if (!isObject(found.value)) yield { kind: 'refused', place, reason: 'the item must be a JSON object' };
       else yield* toParts(place, list, found.value, agents);

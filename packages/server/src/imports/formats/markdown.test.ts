@@ -97,7 +97,7 @@ describe('markdown', () => {
     const { contents, refused } = await read(`${frontMatter}Ada likes trams.`);
 
     expect(contents).toEqual(['Ada likes trams.']);
-    expect(refused).toEqual([{ place: 'travel/trip.md, front matter', reason: expect.stringMatching(reason) }]);
+    expect(refused).toEqual([{ place: 'front matter', reason: expect.stringMatching(reason) }]);
   });
 
   it.each([

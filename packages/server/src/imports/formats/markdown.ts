@@ -39,7 +39,7 @@ export const markdown: Format = {
     if (refused !== undefined) yield { kind: 'refused', place: file.path, reason: refused };
     if (text === undefined) return;
     const { frontMatter, text: body, line } = parseNote(text, timeZone);
-    for (const reason of frontMatter.problems) yield { kind: 'refused', place: `${file.path}, front matter`, reason };
+    for (const reason of frontMatter.problems) yield { kind: 'refused', place: `front matter`, reason };
     yield* readSections(file, frontMatter, splitSections(body, line));
   },
 };
@@ -82,7 +82,7 @@ function* readSections(
   for (const { headings, blocks, line, isParent } of sections) {
     if (++sectionCount > MAX_SECTIONS) {
       const reason = `a Markdown file must have at most ${MAX_SECTIONS} headings; split it`;
-      yield { kind: 'refused', place: `${file.path}, line ${line}`, reason };
+      yield { kind: 'refused', place: `line ${line}`, reason };
       return;
     }
     const headingPath = headings.join(' > ');
@@ -95,7 +95,7 @@ function* readSections(
       partNumber++;
       const external = partNumber === 1 ? id : ids.create(`${id}, part ${partNumber}`);
       textCount++;
-      yield toTextPart(`${file.path}, line ${line}`, {
+      yield toTextPart(`line ${line}`, {
         ...fields,
         content,
         external_id: toExternalId('markdown', `${file.path}#${external}`),

@@ -76,7 +76,7 @@ describe('mcp-memory', () => {
     const { texts, refused } = await read(`${line}\n${toLines(LINES)}`);
 
     expect(texts).toHaveLength(3);
-    expect(refused).toEqual([{ place: 'memory.jsonl, line 1', reason }]);
+    expect(refused).toEqual([{ place: 'line 1', reason }]);
   });
 
   it('reads the whole lines of a truncated file', async () => {

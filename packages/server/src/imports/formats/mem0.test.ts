@@ -99,7 +99,7 @@ describe('mem0', () => {
     const { texts, refused } = await read(`{"results":[{"id":"1","memory":nul},7,${JSON.stringify(MEMORY)}]}`);
 
     expect(texts).toHaveLength(1);
-    expect(refused.map(({ place }) => place)).toEqual(['mem0.json, results 1', 'mem0.json, results 2']);
+    expect(refused.map(({ place }) => place)).toEqual(['results 1', 'results 2']);
   });
 
   it('reads the memories before the end of a truncated file', async () => {
