@@ -1,10 +1,10 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import type { HooksResponse, Memory } from '@memoryd/contract';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { runCommand } from '../conformance/command.ts';
-import { type Client, expectCleanEnd, startClient, WORDS_ONLY } from '../conformance/under-test.ts';
+import type { Client } from '../conformance/under-test.ts';
+import { connect, createRepository, memoryd, startService, toOptions, toUrl, USER } from './connected.ts';
 import { CAN_SEE_PROCESSES } from './install.ts';
 import { claudeCode } from './programs/claude-code.ts';
 import { codex } from './programs/codex.ts';
@@ -13,7 +13,6 @@ import { openCode } from './programs/opencode.ts';
 import { type AgentProgram, OWN_HOOK_FILE } from './programs/program.ts';
 import { type ProgramUnderTest, useAgentPrograms } from './run.ts';
 
-const USER = 'ada';
 /** Said in the first session. */
 const FACT = 'Ada keeps her spare key under the blue flower pot.';
 /** Stored long before all sessions. */
@@ -147,13 +146,6 @@ describe.skipIf(!CAN_SEE_PROCESSES)('connected agent programs', { timeout: 900_0
   });
 });
 
-/** Starts a service until the end of the test. Words find the memories, which is fast enough for the deadline of hooks. */
-async function startService(): Promise<Client> {
-  const service = await startClient({ env: WORDS_ONLY });
-  onTestFinished(() => expectCleanEnd(service.server));
-  return service;
-}
-
 /** Starts a server that accepts connections and never responds, until the end of the test. Returns its URL. */
 async function startSilentServer(): Promise<string> {
   const sockets = new Set<Socket>();
@@ -172,39 +164,8 @@ async function fill(service: Client): Promise<void> {
   await service.storeInOrder([OLD_FACT, ...others].map((content) => ({ content, user_id: USER })));
 }
 
-/** Creates a repository with a remote and a branch. The URL of the remote has credentials. */
-function createRepository(folder: string): void {
-  for (const name of ['objects', 'refs']) mkdirSync(join(folder, '.git', name), { recursive: true });
-  writeFileSync(join(folder, '.git/HEAD'), 'ref: refs/heads/spring\n');
-  writeFileSync(
-    join(folder, '.git/config'),
-    '[remote "origin"]\n\turl = https://ada:secret@github.com/ada/garden.git\n',
-  );
-}
-
-/** Runs `memoryd` in the home folder of a program, and expects success. Returns its output. */
-async function memoryd(running: ProgramUnderTest, ...args: string[]): Promise<string> {
-  const env = { HOME: running.home, XDG_DATA_HOME: join(running.home, '.local/share') };
-  const { code, stdout, stderr } = await runCommand(args, { env, cwd: running.project });
-  running.output += `\nmemoryd ${args.join(' ')}\n${stdout}${stderr}`;
-  expect(code, stderr).toBe(0);
-  return stdout;
-}
-
-function connect(running: ProgramUnderTest, url: string, ...options: string[]): Promise<string> {
-  return memoryd(running, 'connect', running.program.name, ...toOptions(url), ...options);
-}
-
 function remove(running: ProgramUnderTest): Promise<string> {
   return memoryd(running, 'connect', running.program.name, '--remove');
-}
-
-function toOptions(url: string): string[] {
-  return ['--url', url, '--user', USER];
-}
-
-function toUrl({ server }: Client): string {
-  return `http://127.0.0.1:${server.port}`;
 }
 
 /** Returns all files below a folder by their path, without those of memoryd. */

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, onTestFailed, onTestFinished } from 'vites
 import { createTemporaryFolder } from '../conformance/folders.ts';
 import { FakeModel } from './fake-model.ts';
 import { getProgramPath } from './install.ts';
-import type { AgentProgram, Setup } from './programs/program.ts';
+import type { AgentProgram, SessionStart, Setup } from './programs/program.ts';
 
 /** Maximum time of one run, for a loaded machine. */
 const TIMEOUT_MS = 240_000;
@@ -42,12 +42,12 @@ export class ProgramUnderTest {
   }
 
   /**
-   * Runs a prompt in a new session until the program exits, whatever its exit code. Returns the lines of its output, and
-   * one with its exit code.
+   * Runs a prompt until the program exits, whatever its exit code. Returns the lines of its output, and one with its exit
+   * code.
    */
-  async run(prompt: string): Promise<string[]> {
+  async run(prompt: string, session?: SessionStart): Promise<string[]> {
     let output = '';
-    const child = spawn(getProgramPath(this.program.command), this.program.getArguments(prompt, this.#setup), {
+    const child = spawn(getProgramPath(this.program.command), this.program.getArguments(prompt, this.#setup, session), {
       cwd: this.project,
       env: this.#getEnvironment(),
       // An open input would make some programs wait for its end.

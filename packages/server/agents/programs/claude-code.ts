@@ -24,8 +24,10 @@ export const claudeCode: AgentProgram = {
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
     MCP_TIMEOUT: String(START_TIMEOUT_MS),
   }),
-  getArguments: (prompt, { servers }) => [
+  getArguments: (prompt, { servers }, session = 'new') => [
     ...['-p', prompt, '--mcp-config', '.mcp.json'],
+    ...(session === 'new' ? [] : ['--continue']),
+    ...(session === 'forked' ? ['--fork-session'] : []),
     ...[
       '--allowedTools',
       Object.keys(servers)

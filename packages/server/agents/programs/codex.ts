@@ -30,8 +30,8 @@ export const codex: AgentProgram = {
   }),
   getEnvironment: () => ({ FAKE_API_KEY: 'none' }),
   // The person trusts hooks in the program's own screen, which a run of one prompt does not show.
-  getArguments: (prompt, { hasOwnHook }) => [
-    ...['exec', '--skip-git-repo-check', prompt],
+  getArguments: (prompt, { hasOwnHook }, session = 'new') => [
+    ...['exec', ...(session === 'new' ? [] : ['resume', '--last']), '--skip-git-repo-check', prompt],
     ...(hasOwnHook ? ['--dangerously-bypass-hook-trust'] : []),
   ],
   toOfferedName: (server, tool) => `mcp__${server}__${tool}`,

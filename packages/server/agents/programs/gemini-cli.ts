@@ -21,7 +21,10 @@ export const geminiCli: AgentProgram = {
     GEMINI_CLI_TRUST_WORKSPACE: 'true',
   }),
   // Without a model, another request would let a model choose the model.
-  getArguments: (prompt) => ['--model', 'gemini-2.5-pro', '--prompt', prompt],
+  getArguments: (prompt, _setup, session = 'new') => [
+    ...['--model', 'gemini-2.5-pro', '--prompt', prompt],
+    ...(session === 'new' ? [] : ['--resume', 'latest']),
+  ],
   toOfferedName: (server, tool) => `mcp_${server}_${tool}`,
   getContexts: (parts) =>
     parts

@@ -21,6 +21,9 @@ export interface Setup {
   hasOwnHook?: boolean;
 }
 
+/** The session of a run: a new one, the last one, or a copy of the last one, if the program can copy sessions. */
+export type SessionStart = 'new' | 'continued' | 'forked';
+
 /** An agent program that can run one prompt without a terminal. */
 export interface AgentProgram {
   /** Name of its command. */
@@ -30,8 +33,8 @@ export interface AgentProgram {
   /** Settings files, by path in the home folder. They have comments where the program reads files with comments. */
   getFiles(setup: Setup): Record<string, string>;
   getEnvironment(setup: Setup): Record<string, string>;
-  /** Arguments that run one prompt in a new session and exit. */
-  getArguments(prompt: string, setup: Setup): string[];
+  /** Arguments that run one prompt and exit: in a new session, in the last one, or in a copy of it. */
+  getArguments(prompt: string, setup: Setup, session?: SessionStart): string[];
   /** The name under which the program offers a tool of an MCP server to the model. */
   toOfferedName(server: string, tool: string): string;
   /**

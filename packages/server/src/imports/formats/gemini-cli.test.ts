@@ -67,6 +67,18 @@ describe('transcripts of Gemini CLI', () => {
     ]);
   });
 
+  it('with a prompt twice in a minute give it once, with the later answer, as hooks do', async () => {
+    const later = { timestamp: '2026-11-20T10:00:50.000Z' };
+    const { contents } = await readFile(
+      geminiCli,
+      toLines(
+        ...[meta(), message('user', 'u1', ROSE), message('gemini', 'g1', 'It does.')],
+        ...[message('user', 'u2', ROSE, later), message('gemini', 'g2', 'It still does.', later)],
+      ),
+    );
+    expect(contents).toEqual([ROSE, 'It still does.']);
+  });
+
   it('of a continued session do not give a prompt again that stands there with a new time', async () => {
     const later = { timestamp: '2026-11-22T10:00:00.000Z' };
     const { contents } = await readFile(

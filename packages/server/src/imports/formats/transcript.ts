@@ -1,5 +1,5 @@
 import { getProjectHeaders, toProjectHeaders } from '../../../assets/project-headers.js';
-import { createAnswerKey, createNeighborKeys, createPromptKey, createSessionId } from '../../hooks/keys.ts';
+import { createAnswerKey, createNeighborKeys, createPromptKey, createSessionId, getMinute } from '../../hooks/keys.ts';
 import { isAutomaticPrompt, isCommand, isWideEnough, toPersonText } from '../../hooks/person-text.ts';
 import type { Body } from '../../hooks/programs/program.ts';
 import { type Project, readProject, toFolderProject } from '../../hooks/project.ts';
@@ -162,7 +162,7 @@ function getReason(text: string): LeftOutReason | undefined {
 /** Returns whether hooks would give a prompt the external id of the last one. */
 function isSamePrompt({ prompt, text }: Turn, next: TranscriptPrompt, nextText: string): boolean {
   if (prompt.session !== next.session || text !== nextText || prompt.promptId !== next.promptId) return false;
-  return prompt.promptId !== undefined || prompt.at === next.at;
+  return prompt.promptId !== undefined || getMinute(prompt.at ?? 0) === getMinute(next.at ?? 0);
 }
 
 /**
