@@ -119,7 +119,13 @@ async function findFormat(
   for await (const chunk of toUtf8(yieldOnce(bytes))) text += decoder.decode(chunk, { stream: true });
   // A character that the end of the head cuts is left out.
   if (isWhole) text += decoder.decode();
-  return formats.find((format) => format.recognizes({ path, text, isWhole }));
+  return sortForText(text, formats).find((format) => format.recognizes({ path, text, isWhole }));
+}
+
+/** A text that is no JSON may quote some, as notes do: Markdown and CSV are tried before formats with fields. */
+function sortForText(text: string, formats: readonly Detectable[]): readonly Detectable[] {
+  if (/^\s*[[{]/.test(text)) return formats;
+  return formats.toSorted((a, b) => Number(GENERAL_FORMATS.has(b.name)) - Number(GENERAL_FORMATS.has(a.name)));
 }
 
 async function* yieldOnce(bytes: Uint8Array): AsyncGenerator<Uint8Array> {

@@ -11,7 +11,13 @@ export async function countTexts(format: Format, content: string): Promise<numbe
     },
   };
   let count = 0;
-  const options = { capture: 'prompts', map: {}, restToMetadata: false, timeZone: 'UTC' } as const;
+  const options = {
+    capture: 'prompts',
+    map: {},
+    restToMetadata: false,
+    timeZone: 'UTC',
+    readsRepositories: false,
+  } as const;
   for await (const part of format.read(file, options)) if (part.kind === 'text') count += 1;
   return count;
 }

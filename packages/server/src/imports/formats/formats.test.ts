@@ -79,6 +79,73 @@ const FILES: readonly [name: ForeignFormat, form: string, content: string][] = [
       2,
     ),
   ],
+  [
+    'mem0',
+    'of 2026',
+    JSON.stringify({ results: [{ id: ID, memory: 'Ada grows beans', user_id: 'ada', categories: ['garden'] }] }),
+  ],
+  [
+    'mem0',
+    'of before',
+    JSON.stringify([{ id: ID, content: 'Ada grows beans', user_id: 'ada', hash: 'ab' }], undefined, 2),
+  ],
+  [
+    'zep',
+    'of episodes',
+    JSON.stringify({
+      episodes: [{ uuid: ID, content: 'Which beans?', role: 'ada', session_id: 's', created_at: TIME }],
+    }),
+  ],
+  [
+    'zep',
+    'of facts',
+    JSON.stringify({ edges: [{ uuid: ID, fact: 'Ada grows beans', valid_at: TIME, invalid_at: null }] }),
+  ],
+  ['zep', 'of a list of facts', JSON.stringify([{ uuid: ID, fact: 'Ada grows beans', valid_at: TIME }], undefined, 2)],
+  [
+    'letta',
+    'of 2026',
+    JSON.stringify({
+      agents: [{ id: 'agent-0', name: 'Mara', agent_type: 'letta_v1_agent', block_ids: ['block-0'], messages: [] }],
+      blocks: [{ id: 'block-0', label: 'human', value: 'Ada grows beans' }],
+    }),
+  ],
+  [
+    'letta',
+    'of before',
+    JSON.stringify(
+      {
+        agent_type: 'memgpt_agent',
+        core_memory: [{ label: 'human', value: 'Ada grows beans' }],
+        messages: [],
+        name: 'Mara',
+      },
+      undefined,
+      2,
+    ),
+  ],
+  [
+    'mcp-memory',
+    'of 2026',
+    lines(
+      { type: 'entity', name: 'Ada', entityType: 'person', observations: ['grows beans'] },
+      { type: 'relation', from: 'Ada', to: 'Ben', relationType: 'knows' },
+    ),
+  ],
+  [
+    'mcp-memory',
+    'with former names of fields',
+    lines({ type: 'entity', entityName: 'Ada', entityType: 'person', observations: ['grows beans'] }),
+  ],
+  [
+    'mcp-memory',
+    'of one object',
+    JSON.stringify(
+      { entities: [{ name: 'Ada', entityType: 'person', observations: [] }], relations: [] },
+      undefined,
+      2,
+    ),
+  ],
   ['markdown', 'with front matter', '---\ntitle: Garden\ntags: [beans]\n---\n\nAda grows beans.\n'],
   ['markdown', 'with a heading', '# Garden\n\nAda grows beans.\n'],
   ['csv', 'with commas', 'content,created_at\n"Ada grows beans, and peas",2026-03-05\nBen reads,2026-03-06\n'],
@@ -125,6 +192,51 @@ describe('the formats', () => {
     const { format } = await detectFormat(createSource(content.padEnd(70_000, ' ')));
     expect(format).toMatchObject({ name });
   });
+
+  it.each<[string, string]>([
+    ['users of a Claude export', JSON.stringify([{ uuid: ID, full_name: 'Ada', email_address: 'ada@example.com' }])],
+    ['shared conversations of ChatGPT', JSON.stringify([{ id: ID, conversation_id: ID, title: 'Beans' }])],
+    ['feedback of ChatGPT', JSON.stringify([{ id: ID, conversation_id: ID, user_id: 'ada', rating: 'thumbs_up' }])],
+    ['a manifest', JSON.stringify({ version: 1, export_files: [{ path: 'conversations-000.json', size_bytes: 5 }] })],
+    ['a package', JSON.stringify({ name: 'garden', version: '1.0.0', type: 'module', dependencies: {} }, undefined, 2)],
+    ['a log', lines({ level: 30, time: 1, pid: 2, msg: 'started' }, { level: 30, time: 2, pid: 2, msg: 'stopped' })],
+    ['events', lines({ type: 'message', id: ID, created_at: TIME }, { type: 'user', id: ID })],
+    [
+      'a map',
+      JSON.stringify({ type: 'FeatureCollection', features: [{ type: 'Feature', properties: { name: 'Bed' } }] }),
+    ],
+    ['settings', JSON.stringify({ agents: [{ name: 'Mara' }], messages: [], mapping: 'none' })],
+    ['numbers', '[1, 2, 3]'],
+    ['prose', 'Ada grows beans, and Ben reads.\nMara listens, and all are well.\n'],
+    ['HTML', '<!doctype html>\n<title>Garden</title>\n'],
+  ])('take no other JSON and no other text for an export: %s', async (_, content) => {
+    const head = { path: 'download', text: content, isWhole: true };
+    const recognizing = FORMATS.filter(({ recognizes }) => recognizes(head)).map(({ name }) => name);
+    expect(recognizing).toEqual([]);
+    await expect(detectFormat(createSource(content))).rejects.toMatchObject({ code: 'INVALID_REQUEST' });
+  });
+
+  it.each(FILES.filter(([name]) => name !== 'csv'))(
+    'recognize the file around a text with a file of another format: %s %s',
+    async (_, __, content) => {
+      const line = { type: 'user', sessionId: ID, timestamp: TIME, message: { role: 'user', content } };
+      const humanMessages = [{ ...humanMessage, text: content }];
+      const files: [ForeignFormat, string][] = [
+        ['claude-code', lines(line)],
+        ['claude', JSON.stringify([{ ...claudeChat, chat_messages: humanMessages }])],
+        ['mem0', JSON.stringify({ results: [{ id: ID, memory: content, user_id: 'ada' }] })],
+        ['jsonl', lines({ content })],
+        [
+          'csv',
+          `content,created_at\n"${content.replaceAll('"', '""').replaceAll(/\r?\n/g, ' ')}",${TIME}\nBen reads,${TIME}\n`,
+        ],
+        ['markdown', `# Garden\n\n\`\`\`json\n${content}\n\`\`\`\n`],
+      ];
+      for (const [name, around] of files) {
+        expect((await detectFormat(createSource(around))).format).toMatchObject({ name });
+      }
+    },
+  );
 
   it('all stand in this test', () => {
     expect(new Set(FILES.map(([name]) => name))).toEqual(new Set(FORMATS.map(({ name }) => name)));
