@@ -331,6 +331,12 @@ function* imports(getResponse: GetResponse): Iterable<Step> {
   const ann = 'user_id=ann&agent_id=cook';
   const ofAnn = lines({ content: 'Ann waters no ferns', external_id: 'chat/1' });
   yield { step: 'import texts of Ann', url: `/imports?from=claude&${ann}`, ...importing, payload: ofAnn };
+  const table = 'text,owner,shelf\nMara pots the ferns,mara,top\nMara sells a fern,mara,top\n';
+  const options = 'name=t.csv&source_user=mara&map=content%3Dtext%2Cuser_id%3Downer&rest=metadata&redact=true';
+  for (const dryRun of [true, false]) {
+    const url = `/import?from=csv&${options}&capture=turns&timezone=UTC&dry_run=${dryRun}`;
+    yield { step: `import a table, with dry_run=${dryRun}`, method: 'POST', url, payload: table };
+  }
   yield* pages('/imports', getResponse);
   yield { step: 'imports of Ann', url: `/imports?${ann}` };
   const note = '# Ferns\n\nThe ferns like shade.\n';
