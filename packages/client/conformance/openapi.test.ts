@@ -1,6 +1,6 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { ContextRequest, ERRORS, ImportFileRequest, OwnScopeRequest, withNullFields } from '@memoryd/contract';
+import { ContextRequest, ERRORS, OwnScopeRequest, withNullFields } from '@memoryd/contract';
 import { Type } from '@memoryd/contract/typebox';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { expectCleanEnd, startClient, useServer, WORDS_ONLY } from '../../server/conformance/under-test.ts';
@@ -18,7 +18,6 @@ interface Schema {
   format?: string;
   properties?: Record<string, Schema>;
   items?: Schema;
-  anyOf?: Schema[];
 }
 interface Parameter {
   name: string;
@@ -55,14 +54,6 @@ interface Document {
 /** Operations for orchestrators, scripts and agent programs, and headers for caches, which no client implements. */
 const NOT_IMPLEMENTED = new Set(['readiness', 'liveness', 'previewContext', 'answerHook', 'If-None-Match']);
 
-/**
- * Parameters of `POST /import` for files of other programs. The client sends the texts of a file, with `importTexts`,
- * and so reads the file on its own machine.
- */
-const FILE_PARAMETERS = Object.keys(ImportFileRequest.properties).filter(
-  (name) => !Object.hasOwn(OwnScopeRequest.properties, name),
-);
-
 /** Returns the operations that clients implement. */
 async function getOperations(): Promise<DescribedOperation[]> {
   const { paths } = await memoryd.get<Document>('/openapi.json');
@@ -73,27 +64,27 @@ async function getOperations(): Promise<DescribedOperation[]> {
       path,
       parameters: parameters
         .filter(({ name }) => !NOT_IMPLEMENTED.has(name))
-        .filter(({ name }) => operationId !== 'importMemories' || !FILE_PARAMETERS.includes(name))
         .map(({ content, schema = content?.['application/json']?.schema ?? {}, ...parameter }) => ({
           ...parameter,
           schema,
         })),
       type: Object.keys(requestBody?.content ?? {})[0],
       body: Object.values(requestBody?.content ?? {})[0]?.schema,
-      response: getResponse(operationId, Object.values(responses['200']?.content ?? {})[0]?.schema),
+      response: Object.values(responses['200']?.content ?? {})[0]?.schema,
     })),
   );
   return described.filter(({ name }) => !NOT_IMPLEMENTED.has(name));
 }
 
-/** The response of an import has another form for a file of another program. */
-function getResponse(operationId: string, schema: Schema | undefined): Schema | undefined {
-  return operationId === 'importMemories' ? schema?.anyOf?.[0] : schema;
-}
-
 /** Returns the operations of `MemoryClient`. */
 async function getDescribedOperations(): Promise<DescribedOperation[]> {
   return (await getOperations()).filter(({ name }) => !Object.hasOwn(ADMINISTRATION, name));
+}
+
+/** Returns the operation of a method. */
+async function getOperation(method: string): Promise<DescribedOperation> {
+  const name = method === 'importFile' ? 'importMemories' : method;
+  return (await getDescribedOperations()).find((described) => described.name === name) as DescribedOperation;
 }
 
 /** Returns a value that must be encoded correctly to arrive unchanged. */
@@ -117,7 +108,7 @@ interface Arguments {
 const KEY = 'a key';
 
 /** Calls each method with all arguments of its operation. */
-const CALLS: Record<keyof typeof OPERATIONS, (client: MemoryClient, args: Arguments) => unknown> = {
+const CALLS: Record<keyof typeof OPERATIONS | 'importFile', (client: MemoryClient, args: Arguments) => unknown> = {
   root: (client) => client.root(),
   health: (client) => client.health(),
   metrics: (client) => client.metrics(),
@@ -145,6 +136,7 @@ const CALLS: Record<keyof typeof OPERATIONS, (client: MemoryClient, args: Argume
   events: (client, { query }) => client.events({ ...query, last_event_id: KEY }).next(),
   exportMemories: (client, { query }) => client.exportMemories(query).next(),
   importMemories: (client, { query }) => client.importMemories(lines('{"sampled":"ü 🎉"}'), query),
+  importFile: (client, { query, body }) => client.importFile(Buffer.from(JSON.stringify(body)), query),
   importTexts: (client, { query, body }) => client.importTexts(items(body as never), query as never),
   imports: (client, { query }) => client.imports(query),
   undoImport: (client, { id, query }) => client.undoImport(id, query),
@@ -261,21 +253,21 @@ describe('client and OpenAPI document', () => {
     const known = Object.entries(OPERATIONS).map(([name, { method, path }]) => [name, { method, path }] as const);
     expect(Object.fromEntries(known)).toEqual(Object.fromEntries(described));
     const methods = Object.getOwnPropertyNames(MemoryClient.prototype).filter((name) => name !== 'constructor');
-    // `scope` sends no request. `recall` sends a body if the request has a filter.
+    // `scope` sends no request. `recall` sends a body if the request has a filter. `importFile` is `importMemories` with
+    // the options of files of other programs.
     const names = described.map(([name]) => name).filter((name) => name !== 'recallByBody');
-    expect(methods.sort()).toEqual([...names, 'scope'].sort());
+    expect(methods.sort()).toEqual([...names, 'scope', 'importFile'].sort());
   });
 
-  it.each(Object.keys(OPERATIONS) as (keyof typeof OPERATIONS)[])(
+  it.each(Object.keys(CALLS) as (keyof typeof CALLS)[])(
     'client and OpenAPI document agree on the location of each parameter of %s',
     async (name) => {
-      const operation = (await getDescribedOperations()).find(
-        (described) => described.name === name,
-      ) as DescribedOperation;
+      const operation = await getOperation(name);
       const getParameters = (place: Parameter['in']) =>
         operation.parameters.filter((parameter) => parameter.in === place);
       const samples = getParameters('query')
         .filter((parameter) => name !== 'recall' || parameter.name !== 'filter')
+        .filter((parameter) => name !== 'importMemories' || Object.hasOwn(OwnScopeRequest.properties, parameter.name))
         .map((parameter) => [parameter.name, getSample(parameter.schema)] as const);
       const query = Object.fromEntries(samples);
       const filter = name === 'recallByBody' && { filter: { tag: 'a' } };
@@ -293,21 +285,19 @@ describe('client and OpenAPI document', () => {
         getParameters('header').map((header) => [header.name, HEADERS[header.name]]),
       );
       expect(request.body.trim()).toBe(body === undefined ? '' : JSON.stringify(body));
-      expect(headers['content-type']).toBe(operation.type);
+      expect(headers['content-type']).toBe(name === 'importFile' ? 'application/octet-stream' : operation.type);
     },
   );
 
-  it.each(Object.keys(SCHEMAS) as (keyof typeof SCHEMAS)[])(
+  it.each((Object.keys(SCHEMAS) as (keyof typeof SCHEMAS)[]).filter((name) => name !== 'importMemories'))(
     'client and OpenAPI document agree on the request and response schemas of %s',
     async (name) => {
-      const operation = (await getDescribedOperations()).find(
-        (described) => described.name === name,
-      ) as DescribedOperation;
+      const operation = await getOperation(name);
       const schemas: { request?: object; options?: object; line?: object; response: object } = SCHEMAS[name];
       const { request, options = {}, line, response } = schemas;
       expect(normalizeSchema(operation.response)).toEqual(normalizeSchema(response));
       if (line) expect(normalizeSchema(operation.body)).toEqual(normalizeSchema(line));
-      else if (operation.body && request) {
+      else if (operation.body && request && name !== 'importFile') {
         expect(normalizeSchema(operation.body)).toEqual(normalizeSchema(name === 'context' ? CONTEXT_BODY : request));
         return;
       }

@@ -13,6 +13,7 @@ import type {
   DecideCorrectionResponse,
   EventsRequest,
   ExportRequest,
+  FileImportResponse,
   ForgetManyRequest,
   ForgetManyResponse,
   ForgetResponse,
@@ -20,6 +21,8 @@ import type {
   HistoryRequest,
   HistoryResponse,
   ImportedText,
+  ImportFileRequest,
+  ImportFormat,
   ImportResponse,
   ImportsRequest,
   ImportsResponse,
@@ -61,7 +64,7 @@ import { readChunks, readLines } from './chunks.ts';
 import { readEvents } from './event-stream.ts';
 import { createIdempotencyKey } from './idempotency-key.ts';
 import { toJsonBody } from './json-body.ts';
-import { createLineBody } from './line-body.ts';
+import { createChunkBody, createLineBody, type StreamedBody, toBlob } from './line-body.ts';
 import { createFieldError, MemoryError, toError } from './memory-error.ts';
 import { OPERATIONS, type Operation } from './operations.ts';
 import { parseObject, readJson } from './response-body.ts';
@@ -84,6 +87,9 @@ export interface MemoryClientOptions extends TransportOptions {
   /** Time in ms for which the client tries to reopen a broken event stream. Defaults to 600,000. */
   reconnectTimeoutMs?: number;
 }
+
+/** A file to import: its bytes, or their chunks in order. */
+export type ImportedFile = Uint8Array | Blob | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>;
 
 /** The parts of a request that its operation does not define. */
 type RequestParts = Partial<Pick<TransportRequest, 'repeatable' | 'acceptedStatus'>> & {
@@ -326,6 +332,38 @@ export class MemoryClient implements MemoryApi {
     return this.#sendLines(OPERATIONS.importTexts, call, request, toLines(texts));
   }
 
+  /**
+   * Imports a file that another program exported, such as a zip with conversations, as it is. The service recognizes the
+   * format with `from: 'auto'`; the result of a file that turns out to be an export of memoryd is that of
+   * `importMemories`. Without `from`, the file must be an export of memoryd. `dry_run` returns what an import would do.
+   * Never retried; a call with the same file continues an interrupted import. Chunks are streamed as in `importTexts`. A
+   * large file may need a longer `timeoutMs`.
+   *
+   * @example
+   * const file = await openAsBlob('chatgpt-export.zip');
+   * const { found_count, left_out } = await memory.importFile(file, { from: 'chatgpt', dry_run: true });
+   */
+  async importFile(
+    file: ImportedFile,
+    request: ImportFileRequest & { from: Exclude<ImportFormat, 'memoryd'> },
+    call?: CallOptions,
+  ): Promise<FileImportResponse>;
+  async importFile(
+    file: ImportedFile,
+    request?: ImportFileRequest,
+    call?: CallOptions,
+  ): Promise<ImportResponse | FileImportResponse>;
+  async importFile(
+    file: ImportedFile,
+    request: ImportFileRequest = {},
+    call: CallOptions = {},
+  ): Promise<ImportResponse | FileImportResponse> {
+    const parts = { query: request, headers: { 'Content-Type': 'application/octet-stream' } };
+    const body = file instanceof Uint8Array ? toBlob([file]) : file;
+    if (isStream(body)) return this.#json(OPERATIONS.importMemories, call, { ...parts, body });
+    return this.#sendStream(OPERATIONS.importMemories, call, parts, await createChunkBody(body));
+  }
+
   async imports(request: ImportsRequest = {}, call: CallOptions = {}): Promise<ImportsResponse> {
     return this.#json(OPERATIONS.imports, call, { query: request });
   }
@@ -346,16 +384,25 @@ export class MemoryClient implements MemoryApi {
     return this.#download(OPERATIONS.backup, signal);
   }
 
-  /** Streams lines to an operation. Rethrows an error from reading the lines. */
+  /** Streams lines to an operation. */
   async #sendLines<T extends object>(
     operation: Operation,
     call: CallOptions,
     query: object,
     lines: AsyncIterable<Uint8Array>,
   ): Promise<T> {
-    const { body, getError, end } = await createLineBody(lines);
+    return this.#sendStream(operation, call, { query }, await createLineBody(lines));
+  }
+
+  /** Sends a body that is read meanwhile. Rethrows an error from reading it. */
+  async #sendStream<T extends object>(
+    operation: Operation,
+    call: CallOptions,
+    parts: RequestParts,
+    { body, getError, end }: StreamedBody,
+  ): Promise<T> {
     try {
-      return await this.#json<T>(operation, call, { query, body });
+      return await this.#json<T>(operation, call, { ...parts, body });
     } catch (error) {
       throw getError() ?? error;
     } finally {

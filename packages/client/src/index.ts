@@ -1,5 +1,5 @@
 export type * from '@memoryd/contract';
-export { MemoryClient, type MemoryClientOptions } from './client.ts';
+export { type ImportedFile, MemoryClient, type MemoryClientOptions } from './client.ts';
 export { MemoryError } from './memory-error.ts';
 export {
   eachChange,

@@ -1,38 +1,47 @@
-/** A request body that consists of lines. A stream can be sent only once. */
-export interface LineBody {
+/** Joins chunks. Browsers refuse chunks in shared memory. */
+export function toBlob(chunks: Uint8Array[]): Blob {
+  return new Blob(chunks as Uint8Array<ArrayBuffer>[]);
+}
+
+/** A request body that is read while it is sent. A stream can be sent only once. */
+export interface StreamedBody {
   body: ReadableStream<Uint8Array> | Blob;
-  /** Returns the error from reading the lines, or undefined. `fetch` reports only that the body failed. */
+  /** Returns the error from reading the chunks, or undefined. `fetch` reports only that the body failed. */
   getError(): unknown;
   /**
-   * Stops reading lines. Must be called after the request, because `fetch` would otherwise read all lines to the end.
+   * Stops reading. Must be called after the request, because `fetch` would otherwise read all chunks to the end.
    */
   end(): void;
 }
 
 /** Creates a request body from lines without line terminators. */
-export async function createLineBody(lines: AsyncIterable<Uint8Array>): Promise<LineBody> {
-  let lineError: unknown;
-  const terminated = withLineFeeds(lines);
-  if (isBrowser())
-    return { body: new Blob(await collect(terminated)), getError: () => undefined, end: () => undefined };
+export function createLineBody(lines: AsyncIterable<Uint8Array>): Promise<StreamedBody> {
+  return createChunkBody(withLineFeeds(lines));
+}
+
+/** Creates a request body from chunks of bytes. In a browser, collects them first. */
+export async function createChunkBody(chunks: AsyncIterable<Uint8Array>): Promise<StreamedBody> {
+  let readError: unknown;
+  if (isBrowser()) return { body: toBlob(await collect(chunks)), getError: () => undefined, end: () => undefined };
+  const iterator = chunks[Symbol.asyncIterator]();
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
       try {
-        const { done, value } = await terminated.next();
+        const { done, value } = await iterator.next();
         if (done) controller.close();
         else controller.enqueue(value);
       } catch (error) {
-        lineError = error;
+        readError = error;
         throw error;
       }
     },
     async cancel() {
-      await terminated.return();
+      await iterator.return?.();
     },
   });
   // The request has ended, so errors from ending the iteration no longer matter.
-  const end = () => void terminated.return().catch(() => undefined);
-  return { body, getError: () => lineError, end };
+  const end = () => void iterator.return?.().catch(() => undefined);
+  return { body, getError: () => readError, end };
 }
 
 // Browsers cannot stream a request body, or support streaming only over HTTP/2.

@@ -1,4 +1,5 @@
 import * as contract from '@memoryd/contract';
+import { Type } from '@memoryd/contract/typebox';
 import type { Static, TSchema } from 'typebox';
 import { expectTypeOf } from 'vitest';
 import type { MemoryClient } from './client.ts';
@@ -44,6 +45,10 @@ export const SCHEMAS = {
   },
   events: { request: contract.EventsRequest, response: contract.MemoryEvent },
   importMemories: { options: contract.OwnScopeRequest, response: contract.ImportResponse },
+  importFile: {
+    request: contract.ImportFileRequest,
+    response: Type.Union([contract.ImportResponse, contract.FileImportResponse]),
+  },
   importTexts: {
     request: contract.ImportTextsRequest,
     line: contract.ImportedText,
@@ -51,7 +56,7 @@ export const SCHEMAS = {
   },
   imports: { request: contract.ImportsRequest, response: contract.ImportsResponse },
   undoImport: { options: contract.OwnScopeRequest, response: contract.UndoImportResponse },
-} as const satisfies Partial<Record<keyof typeof OPERATIONS, OperationSchemas>>;
+} as const satisfies Partial<Record<keyof typeof OPERATIONS | 'importFile', OperationSchemas>>;
 
 type Schemas = typeof SCHEMAS;
 type Operation = keyof Schemas;
@@ -64,7 +69,7 @@ type Result<Name extends Operation> =
 type Request<Name extends Operation> = NonNullable<
   Parameters<MemoryClient[Name]> extends [string, infer Second, ...unknown[]]
     ? Second
-    : Parameters<MemoryClient[Name]>[Name extends 'history' | 'undo' | 'importTexts' ? 1 : 0]
+    : Parameters<MemoryClient[Name]>[Name extends 'history' | 'undo' | 'importTexts' | 'importFile' ? 1 : 0]
 >;
 
 type Results = { [Name in Operation]: Result<Name> };

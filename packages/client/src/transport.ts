@@ -137,9 +137,9 @@ export class Transport {
     const { apiKey } = this.#options;
     return assertValidHeaders({
       ...this.#options.headers,
+      ...(body !== undefined && { 'Content-Type': isText(body) ? 'application/json' : 'application/x-ndjson' }),
       ...headers,
       ...(apiKey !== undefined && { Authorization: `Bearer ${apiKey}` }),
-      ...(body !== undefined && { 'Content-Type': isText(body) ? 'application/json' : 'application/x-ndjson' }),
     });
   }
 
