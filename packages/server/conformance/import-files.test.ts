@@ -110,6 +110,9 @@ const createMem0 = (...items: [id: string, user: string | undefined, text: strin
     })),
   });
 
+const createItems = (count: number) =>
+  Array.from({ length: count }, (_, i): [string, undefined, string] => [`m${i}`, undefined, `fact ${i}`]);
+
 const OF_TWO = createMem0(['1', 'alice', 'Alice likes figs'], ['2', 'bob', 'Bob likes plums'], ['3', undefined, 'all']);
 
 const CSV = 'sent;text;room\r\n"02.03.2024";x;x\r\n'.replace(
@@ -322,11 +325,7 @@ describe('the limits of uploads', () => {
 
   it('stops an import when the client disconnects, and continues it when it is repeated', async () => {
     const user = createUser();
-    const items = Array.from(
-      { length: 5000 },
-      (_, i) => [`m${i}`, undefined, `fact ${i}`] as [string, undefined, string],
-    );
-    const body = createMem0(...items);
+    const body = createMem0(...createItems(5000));
     const { path } = toRequest(body, { query: `user_id=${user}` });
     const socket = await beginRequest(memoryd, path, Buffer.byteLength(body), body);
     const total = async () => (await memoryd.memories(`user_id=${user}&limit=1`)).total;
@@ -356,6 +355,25 @@ describe('the limits of uploads', () => {
     else expectError(answer);
     expect(getUploads(memoryd)).toEqual([]);
     expect(await upload(CHATGPT, { query: `user_id=${createUser()}` })).toMatchObject({ imported_count: 2 });
+  });
+
+  it('ends an import when the service stops, and continues it after the next start', async () => {
+    const first = await startClient({ env: WORDS_ONLY });
+    const body = createMem0(...createItems(5000));
+    const answer = first.send<ErrorResponse>(toRequest(body)).catch(() => undefined);
+    await eventually('the first memories', 20_000, async () =>
+      (await first.memories('limit=1')).total > 0 ? true : undefined,
+    );
+    await expectCleanEnd(first.server);
+    expectError((await answer) as Answer, { code: 'UNAVAILABLE' });
+    expect(getUploads(first)).toEqual([]);
+    const second = await startClient({ env: WORDS_ONLY, database: first.server.database });
+    const { total } = await second.memories('limit=1');
+    expect(total).toBeLessThan(5000);
+    const again = await upload(body, { client: second });
+    expect(again).toMatchObject({ imported_count: 5000 - total, unchanged_count: total });
+    expect((await second.memories('limit=1')).total).toBe(5000);
+    await expectCleanEnd(second.server);
   });
 
   it.runIf(ON_FILE)('removes the upload of a killed process when the service starts', async () => {

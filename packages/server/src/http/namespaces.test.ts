@@ -339,11 +339,6 @@ function* imports(getResponse: GetResponse): Iterable<Step> {
   }
   yield* pages('/imports', getResponse);
   yield { step: 'imports of Ann', url: `/imports?${ann}` };
-  const note = '# Ferns\n\nThe ferns like shade.\n';
-  yield { step: 'import a file', url: '/import?from=auto&name=ferns.md&redact=false', ...importing, payload: note };
-  const preview = '/import?from=jsonl&dry_run=true&map=content%3Dtext&rest=metadata&capture=turns&timezone=UTC';
-  yield { step: 'preview a file', url: preview, ...importing, payload: lines({ text: 'The ferns froze' }) };
-  yield { step: 'preview a file of Ann', url: `${preview}&source_user=ann`, ...importing, payload: ofAnn };
   const { import_id: id } = getResponse('import texts of Ann').json();
   yield { step: 'undo the import of Ann as Ben', method: 'DELETE', url: `/imports/${id}?user_id=ben` };
   yield { step: 'undo the import of Ann', method: 'DELETE', url: `/imports/${id}?${ann}` };

@@ -40,6 +40,14 @@ describe('withUpload', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
+  it('refuses a large upload as UNAVAILABLE before the disk is full, and a small one not', async () => {
+    const options = { folder: createFolder(), maxMb: 100, minFreeBytes: Number.MAX_SAFE_INTEGER };
+    const large = withUpload(toChunks(...Array.from({ length: 17 }, () => MEGABYTE)), options, async () => 'used');
+    await expect(large).rejects.toMatchObject({ code: 'UNAVAILABLE', message: expect.stringContaining('nearly full') });
+    expect(readdirSync(options.folder)).toEqual([]);
+    expect(await withUpload(toChunks(MEGABYTE), options, async () => 'used')).toBe('used');
+  });
+
   it('removes the file if its use fails', async () => {
     const folder = createFolder();
     const failing = withUpload(toChunks('x'), { folder, maxMb: 1 }, () => Promise.reject(new Error('used')));

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, open, readdir, rm } from 'node:fs/promises';
+import { mkdir, open, readdir, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { MemoryError } from '@memoryd/contract';
@@ -15,6 +15,10 @@ const DISK_FULL = /^(ENOSPC|EDQUOT|EFBIG)$/;
 
 export const BYTES_PER_MB = 1024 * 1024;
 
+/** Space on the disk that an upload leaves for the database, in bytes, and the bytes between two checks of it. */
+const MIN_FREE_BYTES = 512 * BYTES_PER_MB;
+const CHECK_INTERVAL_BYTES = 16 * BYTES_PER_MB;
+
 /** The uploads of this process. */
 const present = new Set<string>();
 
@@ -26,25 +30,33 @@ export function getUploadFolder(database: DatabaseOptions): string {
   return 'dbPath' in database && database.dbPath !== undefined ? dirname(database.dbPath) : tmpdir();
 }
 
+interface UploadOptions {
+  /** Exists or is created. */
+  folder: string;
+  /** Maximum size in megabytes. */
+  maxMb: number;
+  /** Space on the disk that a large upload leaves, in bytes. */
+  minFreeBytes?: number;
+}
+
 /**
  * Stores an upload in a file that only the owner of the process can read, calls `use` with its path, and removes the
  * file in every case. First removes the uploads that killed processes left.
  *
- * @param folder exists or is created
- * @param maxMb maximum size in megabytes
- * @throws MemoryError PAYLOAD_TOO_LARGE for a larger upload, UNAVAILABLE if the disk is full or not writable
+ * @throws MemoryError PAYLOAD_TOO_LARGE for a larger upload, UNAVAILABLE if the disk is nearly full or not writable
  */
 export async function withUpload<Result>(
   chunks: AsyncIterable<Uint8Array>,
-  { folder, maxMb }: { folder: string; maxMb: number },
+  options: UploadOptions,
   use: (path: string) => Promise<Result>,
 ): Promise<Result> {
+  const { folder } = options;
   await removeLeftUploads(folder);
   const name = `${PREFIX}${process.pid}-${randomUUID()}`;
   const path = join(folder, name);
   present.add(name);
   try {
-    await receive(chunks, path, maxMb);
+    await receive(chunks, path, options);
     return await use(path);
   } finally {
     // A file that cannot be removed now is removed with the leftovers.
@@ -53,16 +65,25 @@ export async function withUpload<Result>(
   }
 }
 
-async function receive(chunks: AsyncIterable<Uint8Array>, path: string, maxMb: number): Promise<void> {
+async function receive(
+  chunks: AsyncIterable<Uint8Array>,
+  path: string,
+  { folder, maxMb, minFreeBytes = MIN_FREE_BYTES }: UploadOptions,
+): Promise<void> {
   const file = await onDisk(async () => {
     await mkdir(dirname(path), { recursive: true });
     return open(path, 'wx', 0o600);
   });
   try {
     let bytes = 0;
+    let checkAt = CHECK_INTERVAL_BYTES;
     for await (const chunk of chunks) {
       bytes += chunk.length;
       assertSize(bytes, maxMb);
+      if (bytes >= checkAt) {
+        await assertFree(folder, minFreeBytes);
+        checkAt += CHECK_INTERVAL_BYTES;
+      }
       await onDisk(() => file.writeFile(chunk));
     }
   } finally {
@@ -80,6 +101,12 @@ export function assertSize(bytes: number, maxMb: number): void {
   );
 }
 
+/** Throws UNAVAILABLE if the disk has less free space. Otherwise an upload could stop the writes of the database. */
+async function assertFree(folder: string, minFreeBytes: number): Promise<void> {
+  const { bavail, bsize } = await onDisk(() => statfs(folder));
+  if (bavail * bsize < minFreeBytes) throw createDiskError('the disk is nearly full');
+}
+
 /** Runs an operation on the disk. A failure is a problem of the service's machine, not of the request. */
 async function onDisk<Result>(operation: () => Promise<Result>): Promise<Result> {
   try {
@@ -87,8 +114,12 @@ async function onDisk<Result>(operation: () => Promise<Result>): Promise<Result>
   } catch (cause) {
     const code = String((cause as NodeJS.ErrnoException).code);
     const problem = DISK_FULL.test(code) ? 'the disk is full' : `the file cannot be written (${code})`;
-    throw new MemoryError('UNAVAILABLE', `the upload cannot be stored: ${problem}; retry later`, { cause });
+    throw createDiskError(problem, cause);
   }
+}
+
+function createDiskError(problem: string, cause?: unknown): MemoryError {
+  return new MemoryError('UNAVAILABLE', `the upload cannot be stored: ${problem}; retry later`, { cause });
 }
 
 /**
