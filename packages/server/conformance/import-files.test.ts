@@ -292,7 +292,7 @@ describe('the redaction of imported files', () => {
     { name: 'keeps secrets with the setting off', server: unredacted, query: '', isRemoved: false },
     { name: 'removes secrets with redact=true', server: unredacted, query: '&redact=true', isRemoved: true },
     { name: 'cannot turn off redaction of the service', server: redacted, query: '&redact=false', isRemoved: true },
-  ])('$name', async ({ server, query, isRemoved }) => {
+  ])('an import $name', async ({ server, query, isRemoved }) => {
     const user = createUser();
     const response = await upload(body, { query: `user_id=${user}${query}`, client: server });
     expect(response.redacted).toEqual(isRemoved ? [{ kind: 'github-token', count: 1 }] : undefined);

@@ -118,26 +118,26 @@ describe('the owner of imported texts', () => {
 
   it.each<{ name: string; parts: Part[]; scope: OwnScopeRequest; sourceUser?: string; expected: object[] }>([
     {
-      name: 'is the requested user, whose name in the source becomes metadata',
+      name: 'to the requested user, whose name in the source becomes metadata',
       ...{ parts: [ofAda, ofNobody], scope: { user_id: 'ada' } },
       expected: [{ user_id: 'ada', metadata: { room: 'hall', source_user: 'alice' } }, { user_id: 'ada' }],
     },
     {
-      name: 'is the user of the source without a requested user',
+      name: 'to the user of the source without a requested user',
       ...{ parts: [ofAda, ofBen, ofNobody], scope: {} },
       expected: [{ user_id: 'alice', metadata: { room: 'hall' } }, { user_id: 'bob' }, {}],
     },
     {
-      name: 'is the requested agent, and the user of the source',
+      name: 'to the requested agent, and the user of the source',
       ...{ parts: [ofBen], scope: { agent_id: 'cook' } },
       expected: [{ user_id: 'bob', agent_id: 'cook' }],
     },
     {
-      name: 'is the requested user for the texts of one user of several',
+      name: 'to the requested user for the texts of one user of several',
       ...{ parts: [ofAda, ofBen, ofNobody], scope: { user_id: 'ben' }, sourceUser: 'bob' },
       expected: [{ user_id: 'ben', metadata: { source_user: 'bob' } }],
     },
-  ])('$name', async ({ parts, expected, scope, sourceUser }) => {
+  ])('assigns texts $name', async ({ parts, expected, scope, sourceUser }) => {
     const { response, texts } = await run(parts, { scope, sourceUser });
     const { left_out, found_count } = await response;
     expect(texts).toEqual(
@@ -170,7 +170,7 @@ describe('the owner of imported texts', () => {
       options: { scope: { user_id: 'ada' } },
       message: /"u9" and more than 90 others$/,
     },
-  ])('is refused before anything is stored if $name', async ({ parts, options, message }) => {
+  ])('refuses a source before anything is stored if $name', async ({ parts, options, message }) => {
     const { response, requests } = await run(parts, options);
     await expect(response).rejects.toMatchObject({ code: 'INVALID_REQUEST', message: expect.stringMatching(message) });
     expect(requests).toEqual([]);

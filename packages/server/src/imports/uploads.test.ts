@@ -90,13 +90,13 @@ describe('removeLeftUploads', () => {
     expect(names).toEqual([expect.not.stringContaining(ID)]);
   });
 
-  it('does nothing in a missing folder', async () => {
+  it('ignores a missing folder', async () => {
     await expect(removeLeftUploads(join(createFolder(), 'missing'))).resolves.toBeUndefined();
   });
 });
 
 describe('getUploadFolder', () => {
-  it('is the folder of the database file, else the temporary folder', () => {
+  it('returns the folder of the database file, else the temporary folder', () => {
     expect(getUploadFolder({ dbPath: join('data', 'memory.db') })).toBe('data');
     expect(getUploadFolder({ databaseUrl: 'postgres://127.0.0.1/memoryd' })).toBe(tmpdir());
   });
