@@ -85,7 +85,8 @@ function toMetadataEntry(name: string, value: unknown): [string, unknown] | unde
   return [clean(name), cleanValue(value)];
 }
 
-function isWithinDepth(value: unknown, depth: number): boolean {
+/** Returns whether objects and arrays are nested in at most `depth` levels. */
+export function isWithinDepth(value: unknown, depth: number): boolean {
   if (typeof value !== 'object' || value === null) return true;
   return depth > 0 && Object.values(value).every((inner) => isWithinDepth(inner, depth - 1));
 }

@@ -28,7 +28,7 @@ const FIELD_NAMES = {
   expires_at: ['expires_at'],
   valid_from: ['valid_from'],
   valid_to: ['valid_to'],
-  role: ['role', 'speaker'],
+  role: ['role'],
   title: ['title'],
 } as const;
 
@@ -212,7 +212,7 @@ function getExternalId({ format, path, values }: Row, columns: Columns, value: u
 /** The title, the object in `metadata`, and on request all other values. */
 function getMetadata({ values }: Row, columns: Columns, title: unknown, withRest: boolean) {
   const used = new Set(Object.values(columns));
-  const rest = Object.entries(values).filter(([name]) => !used.has(name) && name !== 'metadata');
+  const rest = Object.entries(values).filter(([name]) => name !== '' && name !== 'metadata' && !used.has(name));
   return toMetadata({
     title: toContent(title),
     ...(isObject(values.metadata) && values.metadata),

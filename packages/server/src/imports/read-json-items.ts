@@ -1,4 +1,4 @@
-import { isObject } from './fields.ts';
+import { isObject, isWithinDepth } from './fields.ts';
 import { readHeadItems } from './json-head.ts';
 import { readJsonValues } from './read-json.ts';
 import { readLines } from './read-lines.ts';
@@ -48,8 +48,13 @@ function parseLine(place: string, text: string): JsonItem {
 }
 
 function toItem(place: string, list: string, item: unknown): JsonItem {
-  return isObject(item) ? { place, list, item } : { place, refused: 'the item must be a JSON object' };
+  if (!isObject(item)) return { place, refused: 'the item must be a JSON object' };
+  if (isWithinDepth(item, MAX_DEPTH)) return { place, list, item };
+  return { place, refused: `the item must have at most ${MAX_DEPTH} levels of objects and arrays` };
 }
+
+/** Maximum levels of an item. Deeper items would overflow the stack when their values are written as JSON. */
+const MAX_DEPTH = 1000;
 
 /** Characters that are enough for the first item, such as a fact with the numbers of its vector. */
 const MAX_HEAD_CHARS = 1024 * 1024;

@@ -21,7 +21,8 @@ export function toImportedTime(value: unknown, timeZone = 'UTC'): string | undef
   return WITHOUT_ZONE.test(text) ? toZonedTime(text, timeZone) : undefined;
 }
 
-function toTimestamp(ms: number): string | undefined {
+/** Returns a time in ms since 1970 as the service takes it; undefined outside the years 0000 to 9999. */
+export function toTimestamp(ms: number): string | undefined {
   if (!(ms >= MIN_TIME_MS && ms <= MAX_TIME_MS)) return undefined;
   return new Date(ms).toISOString();
 }

@@ -97,7 +97,7 @@ describe('csv', () => {
   });
 
   it('puts the other columns into metadata on request only', async () => {
-    const table = 'text,mood,room\nAda likes trams.,happy,\n';
+    const table = 'text,mood,room,\nAda likes trams.,happy,,7\n';
 
     expect((await read(table)).texts[0]?.metadata).toBeUndefined();
     expect((await read(table, { restToMetadata: true })).texts[0]?.metadata).toEqual({ mood: 'happy' });

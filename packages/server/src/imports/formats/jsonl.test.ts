@@ -67,6 +67,11 @@ describe('jsonl', () => {
 
   it.each([
     ['broken JSON', '{"text": "a', 'the line is not valid JSON'],
+    [
+      'deep values',
+      `{"text":"a","b":${'['.repeat(50_000)}${']'.repeat(50_000)}}`,
+      'the item must have at most 1000 levels of objects and arrays',
+    ],
     ['no object', '"a"', 'the item must be a JSON object'],
     ['no text', '{"a":1}', 'no field is known to hold the text (fields: "a"); use --map content=FIELD'],
     ['an object as text', '{"text":{"a":1}}', 'field "text" must be a text, not "{"a":1}"'],

@@ -3,6 +3,7 @@ import { cutText, toContent, toExternalId, toId, toMetadata, toTextPart } from '
 import type { Format, Part } from '../format.ts';
 import { type SourceFile, UnreadableFile } from '../source.ts';
 import { splitBlocks } from '../split-text.ts';
+import { toTimestamp } from '../times.ts';
 import { toUtf8 } from '../to-utf8.ts';
 import { type FrontMatter, hasFrontMatter, parseNote } from './front-matter.ts';
 import { type MarkdownSection, splitSections } from './markdown-sections.ts';
@@ -74,7 +75,7 @@ function* readSections(
     tags,
     source: 'markdown',
     session_id: toId(`markdown:${file.path}`, LIMITS.sessionIdChars),
-    created_at: createdAt ?? (file.modifiedAt === undefined ? undefined : new Date(file.modifiedAt).toISOString()),
+    created_at: createdAt ?? toTimestamp(file.modifiedAt ?? Number.NaN),
     metadata: toMetadata({ path: file.path, title }),
   };
   let textCount = 0;

@@ -74,6 +74,16 @@ describe('mem0', () => {
     expect(new Set(ids).size).toBe(2);
   });
 
+  it('reads the relations of the graph as texts', async () => {
+    const { contents, leftOut } = await read({
+      results: [],
+      relations: [{ source: 'ben', relationship: 'works_at', target: 'garden_ltd' }, { source: 'ben' }],
+    });
+
+    expect(contents).toEqual(['ben works at garden ltd']);
+    expect(leftOut).toEqual({ empty: 1 });
+  });
+
   it('leaves out deleted and empty memories, and counts them', async () => {
     const { texts, leftOut } = await read({
       results: [

@@ -7,7 +7,7 @@ import { readJsonItems } from '../read-json-items.ts';
 import { toImportedTime } from '../times.ts';
 
 /** The fields whose arrays hold memories: of the answer of `get_all`, and of exports with a schema. */
-const LISTS = ['results', 'memories', 'data'];
+const LISTS = ['results', 'memories', 'data', 'relations'];
 
 /** Fields that a memory of mem0 has, and few others. */
 const SIGNS = ['hash', 'run_id', 'runId', 'app_id', 'appId', 'expiration_date', 'expirationDate', 'categories'];
@@ -34,6 +34,7 @@ export const mem0: Format = {
   async *read(file, { timeZone }) {
     for await (const found of readJsonItems(file, LISTS)) {
       if ('refused' in found) yield { kind: 'refused', place: found.place, reason: found.refused };
+      else if (found.list === 'relations') yield toRelationPart(found.place, found.item);
       else yield toPart(found.place, toFlat(found.item), timeZone);
     }
   },
@@ -71,6 +72,16 @@ function toPart(place: string, memory: Record<string, unknown>, timeZone: string
       ...(isObject(metadata) && metadata),
     }),
   });
+}
+
+/** A relation of the graph that former versions keep beside the memories. */
+function toRelationPart(place: string, { source, relationship, target, destination }: Record<string, unknown>): Part {
+  const names = [source, relationship, target ?? destination].map((name) =>
+    toContent(name)?.trim().replace(/_+/g, ' '),
+  );
+  if (names.includes(undefined)) return { kind: 'left-out', reason: 'empty', count: 1 };
+  const content = names.join(' ');
+  return toTextPart(place, { content, source: 'mem0', external_id: toExternalId('mem0', digest('relation', content)) });
 }
 
 function toCamelCase(name: string): string {
