@@ -55,16 +55,15 @@ export function assertMap(map: FormatOptions['map']): void {
   throw invalidRequest([{ path: '/map', message }]);
 }
 
+const USUAL_NAMES = MAPPED_FIELDS.map((field) => ({ field, names: FIELD_NAMES[field].map(normalize) }));
+
 /** Returns the columns for the fields of a memory: those of the map, else those with a usual name. */
 export function findColumns(names: readonly string[], map: FormatOptions['map']): Columns {
   const byName = new Map(names.toReversed().map((name) => [normalize(name), name]));
   const mapped = new Set(Object.values(map));
   const columns: Columns = {};
-  for (const field of MAPPED_FIELDS) {
-    const usual = FIELD_NAMES[field]
-      .map((name) => byName.get(normalize(name)))
-      .find((name) => name && !mapped.has(name));
-    const column = map[field] ?? usual;
+  for (const { field, names: usual } of USUAL_NAMES) {
+    const column = map[field] ?? usual.map((name) => byName.get(name)).find((name) => name && !mapped.has(name));
     if (column !== undefined) columns[field] = column;
   }
   return columns;

@@ -16,7 +16,7 @@ export interface FrontMatter {
   problems: string[];
 }
 
-/** What a note contains. */
+/** A note without its front matter. */
 export interface Note {
   frontMatter: FrontMatter;
   text: string;

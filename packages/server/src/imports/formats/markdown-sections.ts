@@ -63,7 +63,7 @@ class SectionBuilder {
   readonly #line: number;
   readonly #blocks: string[] = [];
   #lines: string[] = [];
-  /** What closes the block of code or comment that is open. */
+  /** Tests whether a line closes the open block of code or comment. Undefined outside of both. */
   #end: ((line: string) => boolean) | undefined;
 
   constructor(headings: readonly string[], line: number) {

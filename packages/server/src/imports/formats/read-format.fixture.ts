@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import type { Format, FormatOptions } from '../format.ts';
 import { type SourceFile, UnreadableFile } from '../source.ts';
 
-/** What a format reads from a file. */
+/** The parts of a file, by kind. */
 export interface ReadFile {
   texts: ImportedText[];
   contents: string[];
