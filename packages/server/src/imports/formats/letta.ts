@@ -165,7 +165,11 @@ function* toMessageParts(place: string, message: Fields, agent: Agent): Generato
     session_id: toId(`letta:${agent.name}`, LIMITS.sessionIdChars),
     external_id: toExternalId('letta', `${agent.name}/message/${digest(createdAt ?? '', role, content)}`),
     created_at: createdAt,
-    metadata: toMetadata({ agent: agent.name }),
+    // A time that cannot be read stays as it is.
+    metadata: toMetadata({
+      agent: agent.name,
+      created_at: createdAt === undefined ? message.created_at : undefined,
+    }),
   });
 }
 

@@ -74,6 +74,17 @@ describe('mem0', () => {
     expect(new Set(ids).size).toBe(2);
   });
 
+  it('keeps times that it cannot read in metadata', async () => {
+    const { texts } = await read([{ id: '1', memory: 'a', created_at: 'May', expiration_date: 'never' }]);
+
+    expect(texts[0]).toEqual({
+      content: 'a',
+      source: 'mem0',
+      external_id: 'mem0:1',
+      metadata: { created_at: 'May', expiration_date: 'never' },
+    });
+  });
+
   it('reads the relations of the graph as texts', async () => {
     const { contents, leftOut } = await read({
       results: [],

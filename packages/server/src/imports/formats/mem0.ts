@@ -54,6 +54,8 @@ function toPart(place: string, memory: Record<string, unknown>, timeZone: string
   if (content === undefined) return { kind: 'left-out', reason: 'empty', count: 1 };
   const categories = get('categories');
   const metadata = get('metadata');
+  const createdAt = toImportedTime(get('created_at'), timeZone);
+  const expiresAt = toImportedTime(get('expiration_date'), timeZone);
   const user = toId(get('user_id'), LIMITS.userIdChars);
   return toTextPart(place, {
     content,
@@ -62,13 +64,16 @@ function toPart(place: string, memory: Record<string, unknown>, timeZone: string
     session_id: toId(get('run_id'), LIMITS.sessionIdChars),
     user_id: user,
     external_id: toExternalId('mem0', toId(memory.id, LIMITS.externalIdChars) ?? digest(user ?? '', content)),
-    created_at: toImportedTime(get('created_at'), timeZone),
-    expires_at: toImportedTime(get('expiration_date'), timeZone),
+    created_at: createdAt,
+    expires_at: expiresAt,
     metadata: toMetadata({
       agent_id: get('agent_id'),
       app_id: get('app_id'),
       actor_id: get('actor_id'),
       updated_at: get('updated_at'),
+      // Times that cannot be read stay as they are.
+      created_at: createdAt === undefined ? get('created_at') : undefined,
+      expiration_date: expiresAt === undefined ? get('expiration_date') : undefined,
       ...(isObject(metadata) && metadata),
     }),
   });

@@ -130,6 +130,8 @@ type ItemFields = Omit<TextFields, 'content' | 'external_id'> & { content: strin
 /** Messages of sessions, and episodes of the graph. The time of an episode is that of its event, if the source has it. */
 function toMessage(item: Fields, session: Fields, timeZone: string): ItemFields {
   const role = getRole(item);
+  const time = item.reference_time ?? item.valid_at ?? item.created_at;
+  const createdAt = toImportedTime(time, timeZone);
   const speaker = item.role_type === undefined ? item.role !== undefined && item.name : item.role;
   return {
     content: toContent(item.content),
@@ -138,12 +140,14 @@ function toMessage(item: Fields, session: Fields, timeZone: string): ItemFields 
       item.session_id ?? item.thread_id ?? session.session_id ?? session.thread_id,
       LIMITS.sessionIdChars,
     ),
-    created_at: toImportedTime(item.reference_time ?? item.valid_at ?? item.created_at, timeZone),
+    created_at: createdAt,
     metadata: toMetadata({
       speaker: typeof speaker === 'string' ? speaker : undefined,
       title: item.role === undefined ? item.name : undefined,
       group_id: item.group_id,
       source_description: item.source_description,
+      // A time that cannot be read stays as it is.
+      created_at: createdAt === undefined ? time : undefined,
       ...(isObject(item.metadata) && item.metadata),
     }),
   };
