@@ -12,6 +12,7 @@ import {
   toTextPart,
 } from './fields.ts';
 import type { FormatOptions, Part } from './format.ts';
+import type { SeenTexts } from './seen-texts.ts';
 import { toImportedTime } from './times.ts';
 
 /** The fields of a memory that `--map` can name, each with the names by which it is found without `--map`. */
@@ -106,8 +107,10 @@ export function getValue(values: Readonly<Record<string, unknown>>, path: string
 /**
  * Returns the part for a row: a text, `empty` if it has no text, or a refusal that names the column, its value and the
  * rule. Cells that are blank or null have no value.
+ *
+ * @param seen the texts of the rows before in the same file
  */
-export function toMappedPart(row: Row, columns: Columns, options: FormatOptions): Part {
+export function toMappedPart(row: Row, columns: Columns, options: FormatOptions, seen: SeenTexts): Part {
   const reader = new RowReader(row, columns, options.timeZone);
   const content = reader.getText('content');
   const createdAt = reader.getTime('created_at');
@@ -129,7 +132,7 @@ export function toMappedPart(row: Row, columns: Columns, options: FormatOptions)
     session_id: toId(reader.get('session_id'), LIMITS.sessionIdChars),
     user_id: toId(reader.get('user_id'), LIMITS.userIdChars),
     agent_id: toId(reader.get('agent_id'), LIMITS.agentIdChars),
-    external_id: getExternalId(row, columns, reader.get('external_id')),
+    external_id: getExternalId(row, columns, reader.get('external_id'), content, seen),
     created_at: createdAt,
     expires_at: expiresAt,
     valid_from: validFrom,
@@ -199,13 +202,16 @@ const MIN_GLOBAL_ID_CHARS = 16;
 
 /**
  * Returns the external id of a row: its column `external_id` as it is, another id with the format's name, and with the
- * file's path too if it is short. A row without an id has a digest of its values.
+ * file's path too if it is short. A row without an id has a digest of its values. A row whose id another text of the
+ * file has gets a digest of its text in addition, because in some files such a column counts conversations.
  */
-function getExternalId({ format, path, values }: Row, columns: Columns, value: unknown): string {
+function getExternalId(row: Row, columns: Columns, value: unknown, content: string, seen: SeenTexts): string {
+  const { format, path, values } = row;
   const id = toId(value, LIMITS.externalIdChars);
   if (id === undefined) return toExternalId(format, digest(JSON.stringify(values)));
   if (columns.external_id !== undefined && normalize(columns.external_id) === 'externalid') return id;
-  return toExternalId(format, id.length >= MIN_GLOBAL_ID_CHARS ? id : `${path}#${id}`);
+  const key = id.length >= MIN_GLOBAL_ID_CHARS ? id : `${path}#${id}`;
+  return toExternalId(format, seen.see([key], content) === 'other' ? `${key}/${digest(content)}` : key);
 }
 
 /** The title, the object in `metadata`, and on request all other values. */

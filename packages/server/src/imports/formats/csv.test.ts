@@ -115,6 +115,16 @@ describe('csv', () => {
     expect((await read(table)).ids).toEqual([id]);
   });
 
+  it('gives texts with the same id an id each, in every import of the file', async () => {
+    const table = 'id,text\n7,one\n7,two\n7,one\n7,three\n';
+    const { ids } = await read(table);
+
+    expect(ids[0]).toBe('csv:notes.csv#7');
+    expect(ids[2]).toBe(ids[0]);
+    expect(new Set(ids).size).toBe(3);
+    expect((await read(table)).ids).toEqual(ids);
+  });
+
   it('gives a row without an id the same external id in another file with other rows', async () => {
     const { ids } = await read(ROWS);
     const again = await read(`${ROWS.replace('\n', '\nMara paints.,2025-01-01,\n')}`, { path: 'copy.csv' });

@@ -8,6 +8,7 @@ import {
   toMissingReason,
   toNoContentReason,
 } from '../map-fields.ts';
+import { SeenTexts } from '../seen-texts.ts';
 import type { SourceFile } from '../source.ts';
 import { toUtf8 } from '../to-utf8.ts';
 import { findDelimiter, parseCsvLine, readCsvRows } from './csv-rows.ts';
@@ -76,6 +77,8 @@ async function* readTable(file: SourceFile, options: FormatOptions): AsyncGenera
 }
 
 interface Header {
+  /** The texts of the rows so far. */
+  seen: SeenTexts;
   names: string[];
   columns: Columns;
   problem?: string;
@@ -84,18 +87,19 @@ interface Header {
 function createHeader(cells: readonly string[], map: FormatOptions['map']): Header {
   const names = cells.map((name) => name.trim());
   const columns = findColumns(names, map);
+  const seen = new SeenTexts();
   const missing = Object.values(map).find((column) => !names.includes(column));
   if (missing !== undefined) {
-    return { names, columns, problem: toMissingReason('column', missing, names) };
+    return { names, columns, seen, problem: toMissingReason('column', missing, names) };
   }
-  if (columns.content === undefined) return { names, columns, problem: toNoContentReason('column', names) };
-  return { names, columns };
+  if (columns.content === undefined) return { names, columns, seen, problem: toNoContentReason('column', names) };
+  return { names, columns, seen };
 }
 
 function toRowPart(
   file: SourceFile,
   place: string,
-  { names, columns }: Header,
+  { names, columns, seen }: Header,
   cells: string[],
   options: FormatOptions,
 ): Part {
@@ -107,5 +111,5 @@ function toRowPart(
   const values: Record<string, unknown> = {};
   // The first of two columns with the same name counts.
   for (const [index, name] of names.entries()) if (!Object.hasOwn(values, name)) values[name] = cells[index];
-  return toMappedPart({ format: 'csv', path: file.path, place, values }, columns, options);
+  return toMappedPart({ format: 'csv', path: file.path, place, values }, columns, options, seen);
 }

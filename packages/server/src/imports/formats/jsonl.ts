@@ -10,6 +10,7 @@ import {
   toNoContentReason,
 } from '../map-fields.ts';
 import { readJsonItems } from '../read-json-items.ts';
+import { SeenTexts } from '../seen-texts.ts';
 import type { SourceFile } from '../source.ts';
 
 /**
@@ -35,6 +36,7 @@ export const jsonl: Format = {
 
 async function* readItems(file: SourceFile, options: FormatOptions): AsyncGenerator<Part> {
   const unseen = new Set(Object.values(options.map));
+  const seen = new SeenTexts();
   let names: readonly string[] = [];
   for await (const found of readJsonItems(file)) {
     if ('refused' in found) {
@@ -46,7 +48,7 @@ async function* readItems(file: SourceFile, options: FormatOptions): AsyncGenera
     for (const path of unseen) if (getValue(item, path) !== undefined) unseen.delete(path);
     const columns = findColumns(names, options.map);
     if (columns.content === undefined) yield { kind: 'refused', place, reason: toNoContentReason('field', names) };
-    else yield toMappedPart({ format: 'jsonl', path: file.path, place, values: item }, columns, options);
+    else yield toMappedPart({ format: 'jsonl', path: file.path, place, values: item }, columns, options, seen);
   }
   for (const path of unseen) {
     yield { kind: 'refused', place: file.path, reason: toMissingReason('field', path, names) };
