@@ -128,6 +128,27 @@ describe('transcripts of Claude Code', () => {
     expect(contents).toEqual([ROSE]);
   });
 
+  it('give a message that a person sent during a turn the id of that turn, and the answer to it', async () => {
+    const queued = { type: 'queued_command', prompt: text(FERN), commandMode: 'prompt' };
+    const notification = { type: 'queued_command', prompt: ROSE, commandMode: 'task-notification' };
+    const { texts, leftOut } = await readFile(
+      claudeCode,
+      toLines(
+        prompt(ROSE),
+        toLine('attachment', { uuid: 'q1', attachment: queued }),
+        toLine('attachment', { uuid: 'q2', attachment: notification }),
+        answer(text('Behind the shed.')),
+      ),
+    );
+    const toKey = (words: string) => createPromptKey({ session: SESSION, promptId: 'p1', text: words, at: 0 });
+    expect(texts.map(({ external_id }) => external_id)).toEqual([
+      toKey(ROSE),
+      toKey(FERN),
+      createAnswerKey(toKey(FERN)),
+    ]);
+    expect(leftOut).toEqual({ agent: 1 });
+  });
+
   it('lose what memoryd and the program put into a prompt', async () => {
     const { texts } = await readFile(
       claudeCode,

@@ -37,6 +37,8 @@ async function* read(file: SourceFile, options: FormatOptions): AsyncIterable<Pa
   const transcript = new Transcript('claude-code', options);
   /** The time of the first line that has one. Lines with an earlier time were copied from another session. */
   let start: number | undefined;
+  /** The id of the running turn. */
+  let turnId: string | undefined;
   for await (const line of readObjects(file)) {
     const place = `line ${line.number}`;
     if ('refused' in line) {
@@ -45,9 +47,22 @@ async function* read(file: SourceFile, options: FormatOptions): AsyncIterable<Pa
     }
     const at = getTime(line.body, 'timestamp');
     start ??= at;
-    yield* readLine(transcript, line.body, { place, at, start });
+    turnId = getText(line.body, 'promptId') ?? turnId;
+    yield* readLine(transcript, toPromptLine(line.body, turnId), { place, at, start });
   }
   yield* transcript.end();
+}
+
+/**
+ * Returns a message that a person sent during a turn as a line of its own, which has the id of that turn, as hooks report
+ * it. Returns any other line unchanged.
+ */
+function toPromptLine(body: Body, turnId: string | undefined): Body {
+  const attachment = toBody(body.attachment) ?? {};
+  if (attachment.type !== 'queued_command') return body;
+  const { prompt, origin, isMeta, commandMode = 'prompt' } = attachment;
+  const promptSource = commandMode === 'prompt' ? undefined : 'system';
+  return { ...body, type: 'user', message: { content: prompt }, promptId: turnId, origin, isMeta, promptSource };
 }
 
 interface LinePlace {

@@ -71,11 +71,14 @@ export class Transcript {
   *prompt(prompt: TranscriptPrompt): Iterable<Part> {
     const text = toPersonText(prompt.text);
     if (this.#turn && isSamePrompt(this.#turn, prompt, text)) return;
-    yield* this.#endTurn();
     if (prompt.isAutomatic || isAutomaticPrompt(prompt.text)) {
       this.leaveOut('agent');
+      // During a turn, the answer is still the one to the person.
+      const isDuringTurn = prompt.promptId !== undefined && prompt.promptId === this.#turn?.prompt.promptId;
+      if (!isDuringTurn) yield* this.#endTurn();
       return;
     }
+    yield* this.#endTurn();
     if (text === '' && !prompt.isAttachment) {
       this.leaveOut(prompt.text.trim() === '' ? 'empty' : 'system');
       return;
