@@ -13,7 +13,7 @@ async function read(text: string | Uint8Array, { maxBytes, size = 3 }: { maxByte
 }
 
 describe('lines of a file', () => {
-  it.each([1, 3, 1000])('are the same in chunks of %i bytes', async (size) => {
+  it.each([1, 3, 1000])('reads the same lines in chunks of %i bytes', async (size) => {
     expect(await read('über\n\n  \n{"a": "é"}\r\nlast', { size })).toEqual([
       { number: 1, text: 'über' },
       { number: 4, text: '{"a": "é"}' },
@@ -21,14 +21,14 @@ describe('lines of a file', () => {
     ]);
   });
 
-  it('lose a byte order mark at the start, and only there', async () => {
+  it('removes a byte order mark at the start, and only there', async () => {
     expect(await read('\uFEFFfirst\n\uFEFFsecond')).toEqual([
       { number: 1, text: 'first' },
       { number: 2, text: '\uFEFFsecond' },
     ]);
   });
 
-  it('that are too long are refused, and the next line is read', async () => {
+  it('refuses a line that is too long, and reads the next one', async () => {
     expect(await read(`${'a'.repeat(11)}\n${'b'.repeat(10)}\n${'c'.repeat(5000)}`, { maxBytes: 10 })).toEqual([
       { number: 1, refused: 'the line is longer than 10 bytes' },
       { number: 2, text: 'b'.repeat(10) },
@@ -36,14 +36,14 @@ describe('lines of a file', () => {
     ]);
   });
 
-  it('that are no UTF-8 are refused, and the next line is read', async () => {
+  it('refuses a line that is no UTF-8, and reads the next one', async () => {
     expect(await read(Buffer.concat([Buffer.from([0x61, 0xe9, 0x0a]), Buffer.from('next\n')]))).toEqual([
       { number: 1, refused: 'the line is not valid UTF-8' },
       { number: 2, text: 'next' },
     ]);
   });
 
-  it('before the place where a file becomes unreadable are read', async () => {
+  it('reads the lines before the place where a file becomes unreadable', async () => {
     async function* open(): AsyncIterable<Uint8Array> {
       yield Buffer.from('first\nsec');
       throw new UnreadableFile('the entry is truncated');

@@ -27,7 +27,7 @@ const answer = (content: unknown, fields: object = {}) =>
 const text = (words: string) => [{ type: 'text', text: words }];
 
 describe('transcripts of Claude Code', () => {
-  it('give a prompt and its last answer as the hooks store them', async () => {
+  it('gives a prompt and its last answer as the hooks store them', async () => {
     const { texts, leftOut } = await readFile(
       claudeCode,
       toLines(
@@ -57,14 +57,14 @@ describe('transcripts of Claude Code', () => {
     expect(leftOut).toEqual({ thought: 1, tool: 2 });
   });
 
-  it('give prompts alone unless answers are asked for', async () => {
+  it('gives prompts alone unless answers are asked for', async () => {
     const lines = toLines(prompt(ROSE), answer(text('It does.')));
     const { contents, leftOut } = await readFile(claudeCode, lines, { capture: 'prompts' });
     expect(contents).toEqual([ROSE]);
     expect(leftOut).toEqual({ answer: 1 });
   });
 
-  it('before 2026 have no ids of prompts, so that the minute is part of the external id', async () => {
+  it('uses the minute of a prompt without an id, as transcripts before 2026 have them', async () => {
     const lines = toLines(
       { type: 'summary', summary: 'Roses and ferns', leafUuid: 'u9' },
       prompt(ROSE, { promptId: undefined }),
@@ -94,13 +94,13 @@ describe('transcripts of Claude Code', () => {
     ['of a few letters', prompt('go on'), 'short'],
     ['without a text', prompt(' '), 'empty'],
     ['with an image alone', prompt([{ type: 'image', source: {} }]), 'attachment'],
-  ])('leave out and count a prompt %s', async (_title, line, reason) => {
+  ])('leaves out and counts a prompt %s', async (_title, line, reason) => {
     const { contents, leftOut } = await readFile(claudeCode, toLines(line, prompt(FERN, { uuid: 'u2' })));
     expect(contents).toEqual([FERN]);
     expect(leftOut).toEqual({ [reason]: 1 });
   });
 
-  it('give the answer to a short prompt and to a command, which hooks store too', async () => {
+  it('gives the answer to a short prompt, and to a command, as hooks store it', async () => {
     const command =
       '<command-message>plant</command-message><command-name>/plant</command-name><command-args>a rose</command-args>';
     const { texts } = await readFile(
@@ -123,12 +123,12 @@ describe('transcripts of Claude Code', () => {
   it.each([
     ['that a person interrupted', prompt(text('[Request interrupted by user]'), { uuid: 'u2' })],
     ['that the service refused', answer(text('API Error: 500'), { isApiErrorMessage: true })],
-  ])('give no answer of a turn %s', async (_title, line) => {
+  ])('gives no answer of a turn %s', async (_title, line) => {
     const { contents } = await readFile(claudeCode, toLines(prompt(ROSE), answer(text('Let me see.')), line));
     expect(contents).toEqual([ROSE]);
   });
 
-  it('give a message that a person sent during a turn the id of that turn, and the answer to it', async () => {
+  it('gives a message that a person sent during a turn the id of that turn, and the answer to it', async () => {
     const queued = { type: 'queued_command', prompt: text(FERN), commandMode: 'prompt' };
     const notification = { type: 'queued_command', prompt: ROSE, commandMode: 'task-notification' };
     const { texts, leftOut } = await readFile(
@@ -149,7 +149,7 @@ describe('transcripts of Claude Code', () => {
     expect(leftOut).toEqual({ agent: 1 });
   });
 
-  it('lose what memoryd and the program put into a prompt', async () => {
+  it('removes what memoryd and the program put into a prompt', async () => {
     const { texts } = await readFile(
       claudeCode,
       toLines(
@@ -160,7 +160,7 @@ describe('transcripts of Claude Code', () => {
     expect(texts.map(({ content }) => content)).toEqual([ROSE]);
   });
 
-  it('mark the copied part of a forked session, whose own prompts keep their keys', async () => {
+  it('marks the copied part of a forked session, whose own prompts keep their keys', async () => {
     const copied = { promptId: 'p9', sessionId: 'fork' };
     const { parts } = await readFile(
       claudeCode,
@@ -182,14 +182,14 @@ describe('transcripts of Claude Code', () => {
     expect(parts[2]?.text.external_id).toBe(own);
   });
 
-  it('give a prompt before a branch the external id of its own session', async () => {
+  it('gives a prompt before a branch the external id of its own session', async () => {
     const original = await readFile(claudeCode, toLines(prompt(ROSE)));
     const forkedFrom = { sessionId: SESSION, messageUuid: 'u1' };
     const branch = await readFile(claudeCode, toLines(prompt(ROSE, { sessionId: 'branch', forkedFrom })));
     expect(branch.texts).toEqual(original.texts);
   });
 
-  it('name the remote of the repository only if folders may be read', async () => {
+  it('names the remote of the repository only if folders may be read', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'memoryd-transcript-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     mkdirSync(join(folder, '.git'));
@@ -222,14 +222,14 @@ describe('transcripts of Claude Code', () => {
       'numbers and lists as texts',
       toLines(prompt([{ type: 'text', text: 7 }, ...text(ROSE)]), prompt([FERN], { uuid: 'u2' })),
     ],
-  ])('may have %s', async (_title, content) => {
+  ])('reads a transcript with %s', async (_title, content) => {
     const { texts, refused } = await readFile(claudeCode, content);
     expect(recognizes(claudeCode, content.replace('\uFEFF', ''))).toBe(true);
     expect(texts.map(({ content: words }) => words)).toEqual([ROSE, FERN]);
     expect(refused).toEqual([]);
   });
 
-  it('that are broken give the other lines, and a refused line for each broken one', async () => {
+  it('refuses broken lines of Claude Code with their numbers, and reads the others', async () => {
     const content = toLines(
       '{"type":"user","mess',
       prompt(ROSE),
@@ -244,7 +244,7 @@ describe('transcripts of Claude Code', () => {
     expect(refused[0]?.reason).toBe('the line is not a complete JSON object');
   });
 
-  it('with a first line of any length are recognized, and other JSON lines are not', () => {
+  it('recognizes lines of Claude Code of any length, and no other JSON lines', () => {
     const long = toLines(prompt('x'.repeat(70_000)));
     expect(recognizes(claudeCode, long)).toBe(true);
     expect(recognizes(claudeCode, toLines({ type: 'summary', summary: 'Roses', leafUuid: 'u1' }))).toBe(true);

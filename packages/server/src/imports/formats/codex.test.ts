@@ -40,7 +40,7 @@ const toKey = (session: string, promptId: string | undefined, text: string, at =
   createPromptKey({ session, promptId, text, at });
 
 describe('transcripts of Codex', () => {
-  it('give a prompt and its last answer as the hooks store them', async () => {
+  it('gives a prompt of Codex and its last answer as the hooks store them', async () => {
     const kinds = {
       internal_chat_message_metadata_passthrough: { content_item_kinds: ['environments.environment_context'] },
     };
@@ -80,7 +80,7 @@ describe('transcripts of Codex', () => {
     expect(leftOut).toEqual({ system: 2, thought: 1, tool: 2 });
   });
 
-  it('with two prompts in one turn give the answer to the later one', async () => {
+  it('gives the answer to the later one of two prompts in one turn', async () => {
     const { texts } = await readFile(
       codex,
       toLines(
@@ -97,7 +97,7 @@ describe('transcripts of Codex', () => {
     ]);
   });
 
-  it('give no answer of an aborted turn', async () => {
+  it('gives no answer of an aborted turn', async () => {
     const lines = toLines(meta(), ...prompt(ROSE, TURN), item('assistant', 'Let me see.'), event('turn_aborted', {}));
     expect((await readFile(codex, lines)).contents).toEqual([ROSE]);
   });
@@ -109,7 +109,7 @@ describe('transcripts of Codex', () => {
     ],
     ['sends the environment', [item('user', '<environment_context>bash</environment_context>')]],
     ['sends its own note', [item('user', 'The user changed the model.')]],
-  ])('of early 2026 leave out what the program %s', async (_title, lines) => {
+  ])('leaves out a message of early 2026 in which the program %s', async (_title, lines) => {
     const { contents, leftOut } = await readFile(
       codex,
       toLines(
@@ -124,7 +124,7 @@ describe('transcripts of Codex', () => {
     expect(leftOut).toEqual({ system: 1 });
   });
 
-  it('of 2025 without events and envelopes give the prompts, with the minute in the external id', async () => {
+  it('reads transcripts of 2025, which have neither events nor envelopes', async () => {
     const { timestamp: _time, payload: former } = item('user', '<environment_context>bash</environment_context>');
     const toFormer = (role: string, text: string) => item(role, text).payload;
     const content = toLines(
@@ -147,7 +147,7 @@ describe('transcripts of Codex', () => {
     expect(leftOut).toEqual({ system: 1, thought: 1 });
   });
 
-  it('of a fork give the repeated prompts the external ids of the session where they were sent', async () => {
+  it('gives the repeated prompts of a fork the external ids of the session where they were sent', async () => {
     const { texts } = await readFile(
       codex,
       toLines(
@@ -166,7 +166,7 @@ describe('transcripts of Codex', () => {
   it.each([
     ['a thread source', { thread_source: 'subagent' }],
     ['the thread that spawned it', { source: { subagent: { thread_spawn: { parent_thread_id: PARENT } } } }],
-  ])('of a sub-agent, known by %s, are left out', async (_title, fields) => {
+  ])('leaves out the transcript of a sub-agent that is known by %s', async (_title, fields) => {
     const { contents, leftOut } = await readFile(
       codex,
       toLines(meta(fields), ...prompt(ROSE, TURN), item('assistant', 'It does.')),
@@ -175,7 +175,7 @@ describe('transcripts of Codex', () => {
     expect(leftOut.agent).toBeGreaterThan(0);
   });
 
-  it('that are broken give the other lines, and a refused line for each broken one', async () => {
+  it('refuses broken lines of Codex with their numbers, and reads the others', async () => {
     const content = toLines(
       meta(),
       '{"timestamp',
@@ -188,7 +188,7 @@ describe('transcripts of Codex', () => {
     expect(refused.map(({ place }) => place)).toEqual(['line 2', 'line 7']);
   });
 
-  it('with a first line of any length are recognized, and other JSON lines are not', () => {
+  it('recognizes transcripts of Codex with a first line of any length, and no other JSON lines', () => {
     expect(recognizes(codex, toLines(meta({ base_instructions: { text: 'x'.repeat(70_000) } })))).toBe(true);
     expect(recognizes(codex, toLines({ type: 'message', text: ROSE }))).toBe(false);
     expect(

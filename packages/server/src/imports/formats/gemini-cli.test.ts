@@ -24,7 +24,7 @@ const context = message(
 const toKey = (words: string, time = TIME) => createPromptKey({ session: SESSION, text: words, at: Date.parse(time) });
 
 describe('transcripts of Gemini CLI', () => {
-  it('give a prompt and the answers to it as the hooks store them', async () => {
+  it('gives a prompt and the answers to it as the hooks store them', async () => {
     const call = message('gemini', 'g1', 'I look at the shed.', { thoughts: [{ subject: 'shed' }] });
     const { texts, leftOut } = await readFile(
       geminiCli,
@@ -54,7 +54,7 @@ describe('transcripts of Gemini CLI', () => {
     expect(leftOut).toEqual({ system: 1, thought: 1, tool: 2 });
   });
 
-  it('name the minute of the hook for a prompt at the start of the next minute', async () => {
+  it('names the minute of the hook for a prompt at the start of the next minute', async () => {
     const late = { timestamp: '2026-11-20T10:01:00.050Z' };
     const { texts } = await readFile(
       geminiCli,
@@ -67,7 +67,7 @@ describe('transcripts of Gemini CLI', () => {
     ]);
   });
 
-  it('with a prompt twice in a minute give it once, with the later answer, as hooks do', async () => {
+  it('gives a prompt that was sent twice in a minute once, with the later answer', async () => {
     const later = { timestamp: '2026-11-20T10:00:50.000Z' };
     const { contents } = await readFile(
       geminiCli,
@@ -79,7 +79,7 @@ describe('transcripts of Gemini CLI', () => {
     expect(contents).toEqual([ROSE, 'It still does.']);
   });
 
-  it('of a continued session do not give a prompt again that stands there with a new time', async () => {
+  it('gives a prompt once that a continued session repeats with a new time', async () => {
     const later = { timestamp: '2026-11-22T10:00:00.000Z' };
     const { contents } = await readFile(
       geminiCli,
@@ -109,7 +109,7 @@ describe('transcripts of Gemini CLI', () => {
     ['on several lines', JSON.stringify(former, undefined, 2)],
     ['with the messages before the other fields', JSON.stringify({ messages, ...fields }, undefined, 2)],
     ['with a byte order mark', `\uFEFF${JSON.stringify(former, undefined, 2)}`],
-  ])('before 2026 are one object %s', async (_title, content) => {
+  ])('reads a transcript before 2026, which is one object %s', async (_title, content) => {
     const { texts, leftOut, refused } = await readFile(geminiCli, content);
     expect(texts.map(({ content: words, external_id }) => [words, external_id])).toEqual([
       [ROSE, toKey(ROSE)],
@@ -120,7 +120,7 @@ describe('transcripts of Gemini CLI', () => {
     expect(refused).toEqual([]);
   });
 
-  it('of a sub-agent are left out', async () => {
+  it('leaves out the transcript of a sub-agent', async () => {
     const lines = toLines(
       meta({ kind: 'subagent' }),
       message('user', 'u1', text(ROSE)),
@@ -132,21 +132,21 @@ describe('transcripts of Gemini CLI', () => {
   });
 
   it.each([
-    ['lines', toLines(meta(), '{"id":"u', message('user', 'u1', text(ROSE)), '{"id"'), ['line 2', 'line 4']],
-    ['an object', JSON.stringify(former, undefined, 2).slice(0, -60), ['message 3']],
+    ['truncated lines', toLines(meta(), '{"id":"u', message('user', 'u1', text(ROSE)), '{"id"'), ['line 2', 'line 4']],
+    ['a truncated object', JSON.stringify(former, undefined, 2).slice(0, -60), ['message 3']],
     ['messages that are none', JSON.stringify({ ...former, messages: [null, ...messages.slice(0, 1)] }), ['message 1']],
     [
       'no session',
       toLines({ ...message('user', 'u1', text(FERN)) }, meta(), message('user', 'u2', text(ROSE))),
       ['line 1'],
     ],
-  ])('that are broken give what can be read: %s', async (_title, content, places) => {
+  ])('gives what can be read of a broken transcript with %s', async (_title, content, places) => {
     const { contents, refused } = await readFile(geminiCli, content, { capture: 'prompts' });
     expect(contents).toEqual([ROSE]);
     expect(refused.map(({ place }) => place)).toEqual(places);
   });
 
-  it('are recognized in both forms, and other JSON is not', () => {
+  it('recognizes both forms of a transcript, and no other JSON', () => {
     expect(recognizes(geminiCli, toLines(meta()))).toBe(true);
     expect(recognizes(geminiCli, JSON.stringify(former))).toBe(true);
     expect(

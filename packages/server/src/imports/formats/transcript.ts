@@ -39,7 +39,7 @@ export interface TranscriptPrompt extends Place {
 
 interface Turn {
   prompt: TranscriptPrompt;
-  /** What the person typed. */
+  /** The text that the person typed. */
   text: string;
   /** Why the prompt is no memory. Its answer may be one. */
   reason: LeftOutReason | undefined;
