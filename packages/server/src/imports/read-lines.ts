@@ -1,7 +1,7 @@
 import { UnreadableFile } from './source.ts';
 
 /** Maximum bytes of a line unless a caller sets another limit. A result of a tool can make a line of many MiB. */
-export const DEFAULT_MAX_LINE_BYTES = 16 * 1024 * 1024;
+const DEFAULT_MAX_LINE_BYTES = 16 * 1024 * 1024;
 
 /** The byte that ends a line. */
 const LINE_FEED = 10;

@@ -3,7 +3,7 @@ import type { Format, FormatOptions, LeftOutReason, Part } from '../format.ts';
 import type { SourceFile } from '../source.ts';
 
 /** Returns a file with this content, read in chunks of a size that splits lines and characters. */
-export function toFile(content: string | Uint8Array): SourceFile {
+function toFile(content: string | Uint8Array): SourceFile {
   const bytes = Buffer.from(content);
   return {
     path: 'any name',
