@@ -39,6 +39,8 @@ const KINDS: readonly [start: string, kind: string][] = [
   ['GIF8', 'an image'],
 ];
 
+const TAR_MARK_AT = 257;
+
 /** Text files have zeros further on if a machine lost power while it wrote them. */
 const BINARY_BYTES = 512;
 
@@ -49,6 +51,7 @@ export function describeContent(head: Uint8Array): string | undefined {
   const start = Buffer.from(head.subarray(0, BINARY_BYTES)).toString('latin1');
   const known = KINDS.find(([signature]) => start.startsWith(signature));
   if (known) return known[1];
+  if (start.startsWith('ustar', TAR_MARK_AT)) return 'a tar archive; unpack it';
   if (!start.includes('\0')) return undefined;
   return isLikeUtf16(head) ? 'text in UTF-16 without a byte order mark; save it as UTF-8' : 'binary';
 }

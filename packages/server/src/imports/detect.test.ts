@@ -123,12 +123,17 @@ describe('detectFormat', () => {
     ['an image', Buffer.from('\x89PNG\r\n', 'latin1')],
     ['an SQLite database', 'SQLite format 3\0'],
     ['a RAR archive; unpack it', 'Rar!\x1a'],
+    ['a tar archive; unpack it', Buffer.from(`notes.md${'\0'.repeat(249)}ustar`)],
     ['binary', Buffer.from([1, 2, 3, 0, 0, 7])],
     ['text in UTF-16 without a byte order mark; save it as UTF-8', Buffer.from('[{"a":1}]', 'utf16le')],
   ])('says that an unknown file is %s', async (kind, content) => {
     await expect(detect({ file: content })).rejects.toMatchObject({
       message: expect.stringContaining(`file is ${kind}. The formats are`),
     });
+  });
+
+  it('recognizes a single file whatever its name', async () => {
+    expect(await detect({ 'chats.bin': CHATS })).toMatchObject({ format: 'chatgpt' });
   });
 
   it('reads at most 64 KiB of each file, and opens no image', async () => {

@@ -75,7 +75,8 @@ interface SortedFiles {
 async function sortFiles(source: Source, formats: readonly Detectable[]): Promise<SortedFiles> {
   const sorted: SortedFiles = { byFormat: new Map(), unreadable: [], unknown: [] };
   for (const file of source.files) {
-    if (isBinaryName(file.path)) noteUnknown(sorted, `${file.path} has no texts by its name`);
+    const isSkipped = source.files.length > 1 && isBinaryName(file.path);
+    if (isSkipped) noteUnknown(sorted, `${toPlace(file.path)} is skipped for its name`);
     else await sortFile(file, await readHead(file), formats, sorted);
   }
   return sorted;

@@ -160,6 +160,7 @@ class Opening {
     this.found.add(isGzip(start) ? this.#unpack(path, file) : { ...file, open: () => readFileBytes(path) });
   }
 
+  /** The size of a gzip file's content is unknown. Its own size stands for it. */
   #unpack(path: string, file: Omit<SourceFile, 'open'>): SourceFile {
     const unpacked = file.path.replace(/\.gz$/i, '');
     return {

@@ -1,4 +1,5 @@
-const MAX_PATH_CHARS = 1024;
+/** Maximum size of the name of an entry, with its folders. Windows allows 260 characters by default, macOS 1,024 bytes. */
+export const MAX_ENTRY_NAME_BYTES = 1024;
 const MAX_PLACE_CHARS = 200;
 
 /** Folders and files of programs and systems, in which nobody keeps texts of their own. */
@@ -28,8 +29,8 @@ export function isSkipped(path: string): boolean {
 
 /** Returns the path of an entry of a zip, with `/` and without `.`; or why the entry is refused. */
 export function checkEntryName(name: string): { path: string } | { reason: string } {
+  if (name.length > MAX_ENTRY_NAME_BYTES) return { reason: `its name is longer than ${MAX_ENTRY_NAME_BYTES} bytes` };
   if (hasControlCharacters(name)) return { reason: 'its name has control characters' };
-  if (name.length > MAX_PATH_CHARS) return { reason: `its name is longer than ${MAX_PATH_CHARS} characters` };
   const slashed = name.replaceAll('\\', '/');
   if (slashed.startsWith('/') || /^[a-z]:/i.test(slashed)) return { reason: 'its name is an absolute path' };
   const names = slashed.split('/').filter((part) => part !== '' && part !== '.');

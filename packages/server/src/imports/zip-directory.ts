@@ -7,6 +7,7 @@ import {
   type ZipFile,
 } from 'yauzl';
 import { BlockReader } from './file-bytes.ts';
+import { MAX_ENTRY_NAME_BYTES } from './source-paths.ts';
 import { HAS_UTF8_NAME, type ZipEntry } from './zip-entry.ts';
 
 /** The systems of "version made by" whose attributes are those of Unix: Unix and macOS. */
@@ -52,7 +53,7 @@ function toZipEntry(entry: Entry): ZipEntry {
   const type = (entry.externalFileAttributes >>> 16) & FILE_TYPE_MASK;
   const modifiedAt = getModifiedAt(entry);
   return {
-    name: decodeName(entry),
+    name: decodeZipName(entry.fileNameRaw, entry.generalPurposeBitFlag, entry.extraFields),
     flags: entry.generalPurposeBitFlag,
     method: entry.compressionMethod,
     offset: entry.relativeOffsetOfLocalHeader,
@@ -64,20 +65,16 @@ function toZipEntry(entry: Entry): ZipEntry {
   };
 }
 
-/**
- * Old times have no zone. They count as UTC, so that the same zip gives the same times on each machine.
- */
+/** Old times have no zone. They count as UTC, so that the same zip gives the same times on each machine. */
 function getModifiedAt(entry: Entry): number | undefined {
   const ms = entry.getLastModDate({ timezone: 'UTC' as 'local' }).getTime();
   return Number.isNaN(ms) || ms <= NO_TIME_MS ? undefined : ms;
 }
 
-function decodeName({ generalPurposeBitFlag, fileNameRaw, extraFields }: Entry): string {
-  return decodeZipName(fileNameRaw, generalPurposeBitFlag, extraFields);
-}
-
 /** Decodes a name as UTF-8, which many programs write without the flag for it, and otherwise as code page 437. */
 export function decodeZipName(bytes: Buffer, flags: number, extraFields: Entry['extraFields'] = []): string {
+  // Refused for its length, of which no more is held in memory.
+  if (bytes.length > MAX_ENTRY_NAME_BYTES) return bytes.toString('latin1', 0, MAX_ENTRY_NAME_BYTES + 1);
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {

@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
-import { crc32, createInflateRaw } from 'node:zlib';
+import { crc32, createInflateRaw, inflateRawSync } from 'node:zlib';
 import { type Decompression, decompress, MAX_COMPRESSED_CHUNK_BYTES } from './decompress.ts';
 import { type BlockReader, openRegularFile, readRange } from './file-bytes.ts';
 import { UnreadableFile } from './source.ts';
@@ -13,6 +13,9 @@ export const LOCAL_SIGNATURE = Buffer.from('PK\x03\x04', 'latin1');
 export const IS_ENCRYPTED = 1 << 0;
 export const HAS_DESCRIPTOR = 1 << 3;
 export const HAS_UTF8_NAME = 1 << 11;
+
+/** Maximum uncompressed size of an entry that is decompressed in one step. */
+const MAX_SMALL_BYTES = 512 * 1024;
 
 /** An entry of a zip, as the central directory or a scan of the local headers describes it. */
 export interface ZipEntry {
@@ -73,7 +76,7 @@ export async function* readZipEntry(
   try {
     let sizeBytes = 0;
     let crc = 0;
-    for await (const chunk of uncompress(handle, entry, await findData(handle, entry), uncompressed)) {
+    for await (const chunk of readData(handle, entry, await findData(handle, entry), uncompressed)) {
       sizeBytes += chunk.length;
       if (sizeBytes > entry.sizeBytes) throw new UnreadableFile('it is larger than the zip says');
       crc = crc32(chunk, crc);
@@ -96,6 +99,34 @@ async function findData(handle: FileHandle, { offset }: ZipEntry): Promise<numbe
     throw new UnreadableFile('the zip does not have it where its directory says');
   }
   return offset + LOCAL_HEADER_BYTES + header.readUInt16LE(26) + header.readUInt16LE(28);
+}
+
+/** Small entries are decompressed in one step, so that a zip with many thousands of them needs no stream for each. */
+async function* readData(
+  handle: FileHandle,
+  entry: ZipEntry,
+  dataStart: number,
+  uncompressed: UncompressedBytes,
+): AsyncGenerator<Uint8Array> {
+  const isSmall = entry.method === DEFLATED && entry.compressedBytes <= MAX_COMPRESSED_CHUNK_BYTES;
+  const content = isSmall ? await inflateSmall(handle, entry, dataStart) : undefined;
+  if (content === undefined) {
+    yield* uncompress(handle, entry, dataStart, uncompressed);
+    return;
+  }
+  uncompressed.count(entry, content.length, entry.compressedBytes);
+  if (content.length > 0) yield content;
+}
+
+/** Returns the content of a small entry; undefined if it is damaged or large, so that a stream has to read it. */
+async function inflateSmall(handle: FileHandle, entry: ZipEntry, dataStart: number): Promise<Buffer | undefined> {
+  const raw: Uint8Array[] = [];
+  for await (const chunk of readRange(handle, dataStart, dataStart + entry.compressedBytes)) raw.push(chunk);
+  try {
+    return inflateRawSync(Buffer.concat(raw), { maxOutputLength: MAX_SMALL_BYTES });
+  } catch {
+    return undefined;
+  }
 }
 
 /** Yields the uncompressed data of an entry within the limits. Does not check it against what the zip states. */

@@ -56,6 +56,22 @@ export function buildEnd(count: number, directoryBytes: number, directoryStart: 
   return end;
 }
 
+/** The end of the central directory with fields of 8 bytes, and the end that refers to it. */
+export function buildZip64End(count: number, directoryBytes: number, directoryStart: number): Buffer {
+  const record = Buffer.alloc(56);
+  record.write('PK\x06\x06', 'latin1');
+  record.writeBigUInt64LE(44n, 4);
+  record.writeBigUInt64LE(BigInt(count), 24);
+  record.writeBigUInt64LE(BigInt(count), 32);
+  record.writeBigUInt64LE(BigInt(directoryBytes), 40);
+  record.writeBigUInt64LE(BigInt(directoryStart), 48);
+  const locator = Buffer.alloc(20);
+  locator.write('PK\x06\x07', 'latin1');
+  locator.writeBigUInt64LE(BigInt(directoryStart + directoryBytes), 8);
+  locator.writeUInt32LE(1, 16);
+  return Buffer.concat([record, locator, buildEnd(0xffff, 0xffff_ffff, 0xffff_ffff)]);
+}
+
 function buildEntry(entry: BuiltEntry, offset: number): { local: Buffer; central: Buffer } {
   const { method = 8, hasDescriptor = false, isZip64 = false } = entry;
   const content = Buffer.from(entry.content as Uint8Array);
