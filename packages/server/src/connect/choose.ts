@@ -1,5 +1,5 @@
+import { ask, canAsk } from '../commands/ask.ts';
 import { UsageError } from '../usage-error.ts';
-import { ask, canAsk } from './ask.ts';
 import { toPrograms } from './options.ts';
 import { AGENT_PROGRAMS } from './programs/index.ts';
 import { type ConnectRecord, isSameConnection } from './record.ts';

@@ -1,9 +1,9 @@
+import { canAsk, confirm } from '../commands/ask.ts';
 import { note, write } from '../commands/output.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import type { Environment } from '../settings/read.ts';
 import { UsageError } from '../usage-error.ts';
 import { prepareAccess, readKey, removeAccess } from './access.ts';
-import { canAsk, confirm } from './ask.ts';
 import { removeBundle, writeBundle } from './bundle.ts';
 import { choosePrograms } from './choose.ts';
 import { withLock } from './lock.ts';

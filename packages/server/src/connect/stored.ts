@@ -1,5 +1,6 @@
 import { formatCount } from '@memoryd/contract';
 import { serviceAt } from '../commands/memories.ts';
+import { toShellWord } from '../commands/shell-word.ts';
 import { AGENT_PROGRAMS } from './programs/index.ts';
 import type { Connection, Machine } from './types.ts';
 
@@ -12,7 +13,7 @@ const TIMEOUT_MS = 3000;
 export async function describeStored(connection: Connection, machine: Machine, apiKey?: string): Promise<string[]> {
   const { program, user, url } = connection;
   const { title } = AGENT_PROGRAMS[program];
-  const command = `memoryd forget --url ${quote(url, machine)} --user ${quote(user, machine)} --source ${program} --yes`;
+  const command = `memoryd forget --url ${toShellWord(url, machine.platform)} --user ${toShellWord(user, machine.platform)} --source ${program} --yes`;
   try {
     const api = await serviceAt({ url, ...(apiKey !== undefined && { apiKey }) }, { attemptTimeoutMs: TIMEOUT_MS });
     const { total } = await api.memories({ user_id: user, source: program, limit: 1 });
@@ -24,9 +25,4 @@ export async function describeStored(connection: Connection, machine: Machine, a
     // The connection ends all the same, so that an absent service is no error.
     return [`Memories from ${title} stay stored. To forget them when the service runs: ${command}`];
   }
-}
-
-function quote(word: string, { platform }: Machine): string {
-  if (/^[\w@%+=:,./-]+$/.test(word)) return word;
-  return platform === 'win32' ? `"${word}"` : `'${word.replaceAll("'", "'\\''")}'`;
 }

@@ -1,4 +1,4 @@
-import { isTyped } from '../commands/input.ts';
+import { isTyped } from './input.ts';
 
 /** The person ended the input, or pressed Ctrl+C, instead of answering. */
 class Interrupted extends Error {
