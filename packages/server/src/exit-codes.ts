@@ -8,7 +8,7 @@ export const EXIT_CODES = {
     code: 2,
     meaning: 'An unknown command or option, or an invalid setting or request. Nothing was done.',
   },
-  notFound: { code: 3, meaning: 'There is no such memory, consolidation, key or namespace.' },
+  notFound: { code: 3, meaning: 'There is no such memory, consolidation, import, key or namespace.' },
   conflict: {
     code: 4,
     meaning: 'Conflict: the output file exists, another process is writing, or a newer consolidation exists.',

@@ -11,12 +11,12 @@ import type { Environment } from '../settings/read.ts';
 import { UsageError } from '../usage-error.ts';
 import { type AddCommand, type CommonFlags, destructive, withExamples, withOptions } from './command.ts';
 import { inputLines } from './input.ts';
-import { OWN_SCOPE_OPTIONS, toScope, withMemories, withMemoryOptions } from './memories.ts';
+import { OWN_SCOPE_OPTIONS, toOwner, toScope, withMemories, withMemoryOptions } from './memories.ts';
 import { MEMORY_ID_HELP, resolveId } from './memory-id.ts';
 import { note, print } from './output.ts';
 import { getRequest, optionsGiven, requestOptions } from './request-options.ts';
 
-type ForgetFlags = CommonFlags & { yes?: true; user?: string; agent?: string };
+type ForgetFlags = CommonFlags & { yes?: true };
 
 const SHAPE = {
   schema: ForgetManyRequest,
@@ -114,9 +114,7 @@ function formatPurge(purge: 'pending' | undefined): string {
 }
 
 async function forgetMany(api: MemoryApi, flags: ForgetFlags): Promise<void> {
-  const { user, agent } = flags;
-  const owner = { ...(user !== undefined && { user_id: user }), ...(agent !== undefined && { agent_id: agent }) };
-  const request = getRequest<ForgetManyRequest>(SHAPE, flags, owner);
+  const request = getRequest<ForgetManyRequest>(SHAPE, flags, toOwner(flags));
   if (!flags.yes) {
     const total = await countMatches(api, request);
     throw new UsageError(

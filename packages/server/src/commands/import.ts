@@ -1,76 +1,89 @@
-import { open } from 'node:fs/promises';
-import type { Readable } from 'node:stream';
-import { getLines, type ImportResponse, LIMITS, MemoryError } from '@memoryd/contract';
-import { EXIT_CODES } from '../exit-codes.ts';
+import { IMPORT_FORMATS, type ImportFormat } from '@memoryd/contract';
+import { Option } from 'commander';
 import type { Environment } from '../settings/read.ts';
-import { type AddCommand, type CommonFlags, withExamples } from './command.ts';
-import { OWN_SCOPE_OPTIONS, withMemories, withMemoryOptions } from './memories.ts';
-import { print } from './output.ts';
-import { showProgress } from './progress.ts';
+import { UsageError } from '../usage-error.ts';
+import { type AddCommand, withExamples, withOptions } from './command.ts';
+import type { ImportFlags } from './import-foreign.ts';
+import { listImports, type UndoFlags, undoImport } from './import-undo.ts';
+import { isTyped } from './input.ts';
+import { OWN_SCOPE_OPTIONS, withMemoryOptions } from './memories.ts';
 
-/** `memoryd import [FILE]`: exit code 1 if a line was refused. */
+/** The options that say how a file is imported. None of them goes with `--list` or `--undo`. */
+const FILE_OPTIONS: readonly Option[] = [
+  new Option('--from <format>', 'Format of the file. Default: recognized by its content.').choices(IMPORT_FORMATS),
+  new Option('--dry-run', 'Show what the file contains, and store nothing.'),
+  new Option(
+    '--map <pairs>',
+    'For csv and jsonl: the column of each field, such as content=text,created_at=date. Can be repeated.',
+  ).argParser((value: string, before: string[] = []) => [...before, value]),
+  new Option('--rest <place>', 'For csv and jsonl: store columns without a field as metadata.').choices(['metadata']),
+  new Option(
+    '--capture <texts>',
+    'For agent programs: prompts; or turns, which adds the last answer of each turn. Default: prompts.',
+  ).choices(['prompts', 'turns']),
+  new Option('--source-user <name>', 'Import only the memories of this user of the file.'),
+  new Option('--no-redact', 'Do not remove passwords and keys from the texts.'),
+];
+
+/** The keys under which commander stores the options of a file. */
+const FILE_KEYS = FILE_OPTIONS.map((option) => option.attributeName()).filter((key) => key !== 'redact');
+
+/** `memoryd import [FILE]`: exit code 1 if an item was refused. */
 export const importCommand: AddCommand = (program, env) => {
   const command = program
     .command('import')
-    .argument('[file]', 'file that memoryd export wrote, or - for standard input', '-')
-    .summary('Store memories from an export.')
+    .argument('[file]', 'file or folder; - reads an export of memoryd from standard input')
+    .summary('Store memories from an export, or from another program.')
     .description(
-      'Store memories that memoryd export wrote. Existing memories stay unchanged, so that you can repeat an import that ' +
-        'was interrupted. A memory whose id belongs to another user or agent gets a new id. The exit code is 1 if a line ' +
-        'was refused.',
+      'Store memories from an export of memoryd, or from a file or folder of another program. Shows what the file contains, ' +
+        'and asks on a terminal. Existing memories stay unchanged, so that you can repeat an import that was interrupted. The ' +
+        'exit code is 1 if an item was refused. With --from claude-code, codex or gemini-cli, the default is the folder of ' +
+        'its conversations.',
     );
-  withExamples(command, 'memoryd import memories.ndjson');
-  withMemoryOptions(command, OWN_SCOPE_OPTIONS).action((file: string, flags: CommonFlags) =>
-    importFrom(file, flags, env),
+  withOptions(command, [
+    ...FILE_OPTIONS,
+    new Option('--list', 'List imports, newest first.').conflicts([...FILE_KEYS, 'undo', 'yes']),
+    new Option(
+      '--undo [id]',
+      'Forget the memories of an import that nobody has changed since. Without an id, asks about the newest import.',
+    ).conflicts(FILE_KEYS),
+    new Option('--yes', 'Do not ask.'),
+  ]);
+  withExamples(
+    command,
+    'memoryd import chatgpt.zip --dry-run',
+    'memoryd import --from claude-code --user ada',
+    'memoryd import --list',
+  );
+  withMemoryOptions(command, OWN_SCOPE_OPTIONS).action(
+    // `redact` is also a setting, with other values.
+    (file: string | undefined, { redact, ...flags }: ImportFlags & { redact: boolean }) =>
+      run(file, { ...flags, keepSecrets: !redact }, env),
   );
 };
 
-async function importFrom(file: string, flags: CommonFlags, env: Environment): Promise<void> {
-  const { pieces, sizeBytes } = file === '-' ? { pieces: process.stdin, sizeBytes: 0 } : await openFile(file);
-  const result = await withMemories(flags, env, { make: true }, ({ api }) =>
-    api.importMemories(getLines(withProgress(pieces, sizeBytes), LIMITS.exportLineBytes)),
-  );
-  await print(flags, result, () => format(result));
-  if (result.refused_count > 0) process.exitCode = EXIT_CODES.failed.code;
-}
-
-async function openFile(file: string): Promise<{ pieces: Readable; sizeBytes: number }> {
-  try {
-    const handle = await open(file);
-    const stats = await handle.stat();
-    // Opening a folder succeeds, and only reading it would fail.
-    if (stats.isDirectory()) throw Object.assign(new Error('the path is a folder'), { code: 'EISDIR' });
-    return { pieces: handle.createReadStream(), sizeBytes: stats.size };
-  } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException;
-    throw new MemoryError('UNAVAILABLE', `${file} cannot be read (${code}); check the path and its permissions`, {
-      cause,
-    });
+async function run(file: string | undefined, flags: ImportFlags & UndoFlags, env: Environment): Promise<void> {
+  const mode = flags.list ? 'list' : flags.undo === undefined ? undefined : 'undo';
+  if (mode === undefined) {
+    const { importPath } = await import('./import-file.ts');
+    return importPath(file ?? (await getDefaultPath(flags.from)), flags, env);
   }
+  if (file !== undefined) throw new UsageError(`--${mode} takes no file; leave out ${file}`);
+  return mode === 'list' ? listImports(flags, env) : undoImport(flags, env);
 }
 
-async function* withProgress(pieces: Readable, sizeBytes: number): AsyncIterable<Uint8Array> {
-  const progress = await showProgress('importing', 'byte');
-  let bytes = 0;
-  try {
-    for await (const piece of pieces as AsyncIterable<Uint8Array>) {
-      bytes += piece.length;
-      progress.show(bytes, sizeBytes);
-      yield piece;
-    }
-  } finally {
-    progress.end();
+/** Returns what is imported without a file: the conversations of an agent program, or standard input. */
+async function getDefaultPath(from: ImportFormat | undefined): Promise<string> {
+  if (from === undefined || from === 'memoryd') {
+    if (!isTyped()) return '-';
+    throw new UsageError('memoryd import needs a file, a folder, or an export of memoryd on standard input');
   }
-}
-
-function format({ new_ids = {}, ...response }: ImportResponse): string {
-  const { imported_count, unchanged_count, refused_count, refused, unlinked_count } = response;
-  const counts = `imported ${imported_count}, unchanged ${unchanged_count}, refused ${refused_count}`;
-  const links = unlinked_count > 0 ? `, links not restored ${unlinked_count}` : '';
-  const ids = Object.entries(new_ids).map(
-    ([id, newId]) => `${id} belongs to another user or agent; stored as ${newId}\n`,
-  );
-  const lines = refused.map(({ line, error }) => `line ${line}: ${error.message}\n`);
-  const more = refused_count > refused.length ? [`and ${refused_count - refused.length} more\n`] : [];
-  return [`${counts}${links}\n`, ...ids, ...lines, ...more].join('');
+  const [{ AGENT_PROGRAMS }, { getMachine }] = await Promise.all([
+    import('../connect/programs/index.ts'),
+    import('../connect/machine.ts'),
+  ]);
+  const program = Object.values(AGENT_PROGRAMS).find(({ name }) => name === from);
+  const folder = program?.getConversationFolder?.(getMachine());
+  if (folder !== undefined) return folder;
+  throw new UsageError(`--from ${from} needs the path of a file or folder`);
 }

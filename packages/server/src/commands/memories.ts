@@ -1,5 +1,5 @@
 import type { MemoryClient, MemoryClientOptions } from '@memoryd/client';
-import { assertNamespace, type MemoryApi, type MemoryScope, withScope } from '@memoryd/contract';
+import { assertNamespace, type MemoryApi, type MemoryScope, type OwnScopeRequest, withScope } from '@memoryd/contract';
 import type { Engine } from '@memoryd/engine';
 import { cannotOpen } from '@memoryd/engine/defaults';
 import { type Command, Option } from 'commander';
@@ -69,6 +69,14 @@ export function toScope({ user, agent, shared }: Flags): MemoryScope | undefined
   if (Object.keys(scope).length > 0) return { ...scope, shared: shared === true };
   if (shared) throw new UsageError('--shared needs --user or --agent');
   return undefined;
+}
+
+/** Returns the user and agent that flags name as fields of a request. */
+export function toOwner({ user, agent }: Flags): OwnScopeRequest {
+  return {
+    ...(typeof user === 'string' && { user_id: user }),
+    ...(typeof agent === 'string' && { agent_id: agent }),
+  };
 }
 
 const PLACE_GROUP = 'Database or service:';

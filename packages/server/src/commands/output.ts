@@ -5,7 +5,7 @@ import type { ListedMemory } from './memory-list.ts';
 import type { Cell } from './table.ts';
 
 /** Width of a line, in characters, if standard output is not a terminal. */
-const DEFAULT_COLUMNS = 80;
+export const DEFAULT_COLUMNS = 80;
 
 let isWatched = false;
 

@@ -194,7 +194,8 @@ function parseJson(text: string): unknown {
   }
 }
 
-function nameOption(message: string, fields: readonly string[]): string {
+/** Returns the message of an error with the option of the field that it begins with, if the field is one of `fields`. */
+export function nameOption(message: string, fields: readonly string[]): string {
   const field = /^\w+/.exec(message)?.[0] ?? '';
   if (!fields.includes(field)) return message;
   return message.replace(field, getFlag(field));

@@ -1,6 +1,8 @@
+import { existsSync } from 'node:fs';
 import { styleText } from 'node:util';
 import { createTwoFilesPatch } from 'diff';
 import { toPrintable } from '../commands/printable.ts';
+import { toShellWord } from '../commands/shell-word.ts';
 import type { Plan, PlannedFile, SkippedFile } from './plan.ts';
 import { isChange } from './plan.ts';
 import { AGENT_PROGRAMS } from './programs/index.ts';
@@ -60,7 +62,12 @@ export function formatConnection(connection: Connection, machine: Machine): stri
       : [
           'The files name this user and paths of this machine. Git ignores new ones in this clone; keep changes of tracked ones out of commits.',
         ];
-  const lines = [...getEffects(connection), ...getAdvice(connection, machine), ...ownership];
+  const lines = [
+    ...getEffects(connection),
+    ...getAdvice(connection, machine),
+    ...getImportAdvice(connection, machine),
+    ...ownership,
+  ];
   return [`${title} is connected${place} as ${toPrintable(user)} at ${url}.`, ...lines.map((line) => `  ${line}`)];
 }
 
@@ -75,6 +82,14 @@ function getEffects({ program, capture, recall }: Connection): string[] {
     ? 'It gives the program memories that fit.'
     : 'Hooks give no memories; the model can still recall them by its tools.';
   return [stored[capture], given];
+}
+
+/** Returns how to import the conversations that the program has kept before, if there are any. */
+function getImportAdvice({ program, user, url }: Connection, machine: Machine): string[] {
+  const folder = AGENT_PROGRAMS[program].getConversationFolder?.(machine);
+  if (folder === undefined || !existsSync(folder)) return [];
+  const [userWord, urlWord] = [user, url].map((word) => toShellWord(word, machine.platform));
+  return [`Bring earlier conversations: memoryd import --from ${program} --user ${userWord} --url ${urlWord}`];
 }
 
 /** Returns how to look, pause and take back, for the connections of one command. */

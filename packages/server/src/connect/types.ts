@@ -89,4 +89,6 @@ export interface AgentProgram {
   getEdits(connection: Connection, machine: Machine): FileEdit[];
   /** Returns what the person has to do afterwards, one sentence per line. */
   getAdvice(connection: Connection, machine: Machine): string[];
+  /** Returns the folder of the program's conversations. Absent if `memoryd import` has no format for them. */
+  getConversationFolder?(machine: Machine): string;
 }

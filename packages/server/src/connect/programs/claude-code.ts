@@ -41,6 +41,7 @@ export const claudeCode: AgentProgram = {
     ...getDisabledAdvice(getFiles(connection, machine).settings),
     ...getKeyAdvice(connection, getOwnFiles(machine).key),
   ],
+  getConversationFolder: (machine) => joinPath(machine, getSettingsFolder(machine), 'projects'),
 };
 
 /** Returns a sentence if the settings turn all hooks off. */

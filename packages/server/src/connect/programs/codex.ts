@@ -40,4 +40,5 @@ export const codex: AgentProgram = {
     ...(connection.project === undefined ? [] : ['Codex reads the files of a project only if you trust its folder.']),
     ...getKeyAdvice(connection, getOwnFiles(machine).key),
   ],
+  getConversationFolder: (machine) => joinPath(machine, getFolder(machine, 'CODEX_HOME', '.codex'), 'sessions'),
 };

@@ -46,6 +46,7 @@ export const geminiCli: AgentProgram = {
       : 'Gemini CLI reads the files of a project only in a trusted folder: type /permissions there and trust it.',
     ...getKeyAdvice(connection, getOwnFiles(machine).key),
   ],
+  getConversationFolder: (machine) => joinPath(machine, getGeminiFolder(machine), 'tmp'),
 };
 
 /** Returns the folder that Gemini CLI and Antigravity share. */

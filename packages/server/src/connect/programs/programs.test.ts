@@ -40,6 +40,19 @@ const mac: Machine = {
   folders: { config: '/Users/ada/Library/Preferences/memoryd', log: '/Users/ada/Library/Logs/memoryd' },
 };
 
+describe('the folder of the conversations of an agent program', () => {
+  it.each([
+    ['claude-code', { ...mac, env: { CLAUDE_CONFIG_DIR: '/data/claude' } }, '/data/claude/projects'],
+    ['claude-code', windows, 'C:\\Users\\Ada L\\.claude\\projects'],
+    ['codex', { ...mac, env: { CODEX_HOME: '/data/codex' } }, '/data/codex/sessions'],
+    ['codex', mac, '/Users/ada/.codex/sessions'],
+    ['gemini-cli', { ...mac, env: { GEMINI_CLI_HOME: '/data' } }, '/data/.gemini/tmp'],
+    ['gemini-cli', mac, '/Users/ada/.gemini/tmp'],
+  ] as const)('the folder of the conversations of %s is where the program puts it', (program, machine, folder) => {
+    expect(AGENT_PROGRAMS[program].getConversationFolder?.(machine)).toBe(folder);
+  });
+});
+
 /** Returns the text of each file that a connection writes where no file exists, by its path. */
 function getTexts(connection: Connection, machine: Machine): Record<string, string> {
   const edits = AGENT_PROGRAMS[connection.program].getEdits(connection, machine);
