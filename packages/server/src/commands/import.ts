@@ -2,7 +2,7 @@ import { IMPORT_FORMATS, type ImportFormat } from '@memoryd/contract';
 import { Option } from 'commander';
 import type { Environment } from '../settings/read.ts';
 import { UsageError } from '../usage-error.ts';
-import { type AddCommand, withExamples, withOptions } from './command.ts';
+import { type AddCommand, destructive, withExamples, withOptions } from './command.ts';
 import type { ImportFlags } from './import-foreign.ts';
 import { listImports, type UndoFlags, undoImport } from './import-undo.ts';
 import { isTyped } from './input.ts';
@@ -30,8 +30,7 @@ const FILE_KEYS = FILE_OPTIONS.map((option) => option.attributeName()).filter((k
 
 /** `memoryd import [FILE]`: exit code 1 if an item was refused. */
 export const importCommand: AddCommand = (program, env) => {
-  const command = program
-    .command('import')
+  const command = destructive(program.command('import'))
     .argument('[file]', 'file or folder; - reads an export of memoryd from standard input')
     .summary('Store memories from an export, or from another program.')
     .description(
