@@ -4,6 +4,7 @@ import { getLines, type ImportResponse, LIMITS, MemoryError } from '@memoryd/con
 import { EXIT_CODES } from '../exit-codes.ts';
 import type { Environment } from '../settings/read.ts';
 import type { CommonFlags } from './command.ts';
+import { getUndoCommand } from './import-undo.ts';
 import { withMemories } from './memories.ts';
 import { print } from './output.ts';
 import { showProgress } from './progress.ts';
@@ -18,7 +19,7 @@ export async function importExport(file: string, flags: CommonFlags, env: Enviro
   const result = await withMemories(flags, env, { make: true }, ({ api }) =>
     api.importMemories(getLines(withProgress(pieces, sizeBytes), LIMITS.exportLineBytes)),
   );
-  await print(flags, result, () => format(result));
+  await print(flags, result, () => format(result, flags));
   if (result.refused_count > 0) process.exitCode = EXIT_CODES.failed.code;
 }
 async function openFile(file: string): Promise<{ pieces: Readable; sizeBytes: number }> {
@@ -50,8 +51,8 @@ async function* withProgress(pieces: Readable, sizeBytes: number): AsyncIterable
   }
 }
 
-function format({ new_ids = {}, ...response }: ImportResponse): string {
-  const { imported_count, unchanged_count, refused_count, refused, unlinked_count } = response;
+function format({ new_ids = {}, ...response }: ImportResponse, flags: CommonFlags): string {
+  const { imported_count, unchanged_count, refused_count, refused, unlinked_count, import_id } = response;
   const counts = `imported ${imported_count}, unchanged ${unchanged_count}, refused ${refused_count}`;
   const links = unlinked_count > 0 ? `, links not restored ${unlinked_count}` : '';
   const ids = Object.entries(new_ids).map(
@@ -59,5 +60,6 @@ function format({ new_ids = {}, ...response }: ImportResponse): string {
   );
   const lines = refused.map(({ line, error }) => `line ${line}: ${error.message}\n`);
   const more = refused_count > refused.length ? [`and ${refused_count - refused.length} more\n`] : [];
-  return [`${counts}${links}\n`, ...ids, ...lines, ...more].join('');
+  const undo = imported_count > 0 && import_id !== undefined ? [`undo: ${getUndoCommand(import_id, flags)}\n`] : [];
+  return [`${counts}${links}\n`, ...ids, ...lines, ...more, ...undo].join('');
 }

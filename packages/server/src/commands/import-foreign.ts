@@ -2,6 +2,7 @@ import { type FileImportResponse, formatCount, type ImportFormat } from '@memory
 import { EXIT_CODES } from '../exit-codes.ts';
 import type { FormatOptions } from '../imports/format.ts';
 import type { ImportPartsOptions, TextStore } from '../imports/import-parts.ts';
+import { parseMap } from '../imports/parse-map.ts';
 import type { Detection } from '../imports/read-parts.ts';
 import type { Source, SourceFile } from '../imports/source.ts';
 import { loadSettings } from '../settings/file.ts';
@@ -9,7 +10,6 @@ import type { Environment } from '../settings/read.ts';
 import { canAsk, confirm } from './ask.ts';
 import type { CommonFlags } from './command.ts';
 import { isRemote } from './database.ts';
-import { parseMap } from './import-map.ts';
 import { formatPreview, formatResult, type ReportedPreview, type ReportOptions } from './import-report.ts';
 import { getUndoCommand } from './import-undo.ts';
 import { toOwner, withMemories } from './memories.ts';
@@ -129,7 +129,7 @@ function getRedact(flags: ImportFlags, env: Environment): boolean | undefined {
 function getFormatOptions({ capture, map, rest, utc }: ImportFlags): FormatOptions {
   return {
     capture: capture ?? 'prompts',
-    map: parseMap(map ?? []),
+    map: map === undefined ? {} : parseMap(map.join(',')),
     restToMetadata: rest === 'metadata',
     readsRepositories: true,
     timeZone: utc ? 'UTC' : Intl.DateTimeFormat().resolvedOptions().timeZone,

@@ -32,7 +32,7 @@ export function formatPreview(preview: ReportedPreview, options: ReportOptions):
   const items = first.map((text) => formatText(text, options));
   const more = preview.found_count - first.length;
   const lines = [
-    `${options.title}: ${formatContent(preview, options)}`,
+    `${toTitle(options.title)}: ${formatContent(preview, options)}`,
     ...items,
     ...(more > 0 && first.length > 0 ? [`${INDENT}and ${more} more`] : []),
     ...toSection(
@@ -43,6 +43,11 @@ export function formatPreview(preview: ReportedPreview, options: ReportOptions):
     ...formatRefused(preview),
   ];
   return toLines(lines);
+}
+
+/** Returns a title as the start of a line. */
+function toTitle(title: string): string {
+  return title.slice(0, 1).toUpperCase() + title.slice(1);
 }
 
 function formatContent({ found_count, session_count, first_at, last_at }: ImportPreview, flags: TimeFlags): string {
