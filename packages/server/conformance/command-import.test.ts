@@ -10,6 +10,7 @@ import type {
   ImportResponse,
   MemoriesResponse,
   Memory,
+  RecallResponse,
   UndoImportResponse,
 } from '@memoryd/contract';
 import { describe, expect, it } from 'vitest';
@@ -78,7 +79,7 @@ function useUsers(): () => string[] {
 describe('memoryd import of another program', () => {
   const createUser = useUsers();
 
-  it('shows a preview, stores with time and session, and names the command that undoes it', async () => {
+  it('shows a preview, stores with time and session, is recalled by its date, and names the command that undoes it', async () => {
     const place = createPlace();
     const file = createFile('export.json', createConversations());
     const { code, stdout, stderr } = await runCommand(['import', file, '--user', 'ada', '--utc', ...place], { env });
@@ -92,6 +93,9 @@ describe('memoryd import of another program', () => {
       ['Boskoop keeps until April.', 'chatgpt:c1', '2024-02-01T09:31:00.500Z'],
       ['Which apples keep until spring?', 'chatgpt:c1', '2024-02-01T09:30:00.000Z'],
     ]);
+    const question = ['recall', 'What did we talk about on 1 February 2024?', '--user', 'ada'];
+    const { results } = await getJsonInProcess<RecallResponse>([...question, ...place], { env });
+    expect(results[0]).toMatchObject({ content: 'Boskoop keeps until April.', session_id: 'chatgpt:c1' });
     const undo = /^undo: memoryd (import --undo .*)$/m.exec(stdout)?.[1]?.split(' ') ?? [];
     expect(undo).toEqual(['import', '--undo', expect.any(String), ...place]);
     expect(await runInProcess(undo, { env })).toMatchObject({ code: 0, stdout: /forgotten 2 memories\n/ });

@@ -15,6 +15,7 @@ import { getUndoCommand } from './import-undo.ts';
 import { toOwner, withMemories } from './memories.ts';
 import { DEFAULT_COLUMNS, note, print, write } from './output.ts';
 import { interruptible, showProgress } from './progress.ts';
+import { warnings } from './warnings.ts';
 
 export type ImportFlags = CommonFlags & {
   from?: ImportFormat;
@@ -81,12 +82,15 @@ async function runImport(
   const format = getFormatOptions(flags);
   const redact = getRedact(flags, env);
   const progress = await createProgress(detection.files);
+  const telemetry = warnings();
+  const onDefect = (error: unknown) =>
+    telemetry.report({ level: 'error', component: 'import', event: 'import_file_failed', error });
   return interruptible(async (signal) => {
     const reading = {
       from: detection.format.name,
       name: source.name,
       contentKey: source.contentKey,
-      read: () => readParts(source, { ...detection, files: progress.files }, { format, signal }),
+      read: () => readParts(source, { ...detection, files: progress.files }, { format, signal, onDefect }),
     };
     const options: ImportPartsOptions = {
       dryRun: flags.dryRun,
