@@ -321,6 +321,21 @@ describe('memoryd import with a wrong command line', () => {
   });
 });
 
+describe('memoryd import of a pipe', () => {
+  it.each([
+    { target: 'a database', getPlace: createPlace },
+    { target: 'a service', getPlace: useUsers() },
+  ])('refuses a file of another program from a pipe into $target, and says how to import it', async ({ getPlace }) => {
+    const place = getPlace();
+    const refused = await runInProcess(['import', ...place], { env, input: createNotes(2) });
+    expect([refused.code, refused.stderr]).toEqual([
+      2,
+      expect.stringMatching(/^standard input must be an export of memoryd/),
+    ]);
+    expect(await listMemories(place)).toEqual([]);
+  });
+});
+
 const hasScript = spawnSync('script', ['--version']).status === 0;
 
 describe.runIf(hasScript)('memoryd import on a terminal', () => {

@@ -57,6 +57,7 @@ async function importOwn(path: string, flags: ImportFlags, env: Environment): Pr
       `--from ${flags.from} needs the path of a file or folder; only an export of memoryd can come from a pipe`,
     );
   }
+  const name = path === '-' ? 'standard input' : path;
   const given = [
     ['--dry-run', flags.dryRun],
     ['--map', flags.map],
@@ -65,8 +66,18 @@ async function importOwn(path: string, flags: ImportFlags, env: Environment): Pr
     ['--source-user', flags.sourceUser],
     ['--no-redact', flags.keepSecrets || undefined],
   ].find(([, value]) => value !== undefined);
-  if (given) throw new UsageError(`${given[0]} is for files of other programs, and ${path} is an export of memoryd`);
-  await importExport(path, flags, env);
+  if (given) throw new UsageError(`${given[0]} is for files of other programs, and ${name} is an export of memoryd`);
+  await importExport(path, flags, env).catch((error: unknown) => {
+    throw isForeign(error)
+      ? new UsageError(`${name} must be an export of memoryd; import a file of another program by its path`)
+      : error;
+  });
+}
+
+/** Returns whether an import failed because its first line is not the header of an export. */
+function isForeign(error: unknown): boolean {
+  const { code, message } = error as { code?: unknown; message?: unknown };
+  return code === 'INVALID_REQUEST' && typeof message === 'string' && message.startsWith('format ');
 }
 
 /** Returns an error about a field of the request as an error about its option. */
