@@ -35,6 +35,8 @@ interface Contents {
   lines: Record<string, string[]>;
   keys: KeySnapshot['keys'] | undefined;
   hooks: Awaited<ReturnType<OpenDatabase['storage']['allHookSettings']>>;
+  /** The imports, and the ids of their memories. */
+  imports: unknown[];
 }
 
 /** Returns all data that a migration copies. */
@@ -49,6 +51,9 @@ export function getContents(database: DatabaseOptions): Promise<Contents> {
       lines[name] = exported;
     }
     const hooks = await storage.allHookSettings('many');
-    return { namespaces, lines, keys: (await keys.read())?.keys, hooks };
+    const runs = await storage.importCopies('many', 0, 100);
+    const imported = await storage.importedCopies('many', 0, 5000);
+    const imports = [...runs.map(({ no: _, ...run }) => run), ...imported.map(({ ordinal: _, ...copy }) => copy)];
+    return { namespaces, lines, keys: (await keys.read())?.keys, hooks, imports };
   });
 }

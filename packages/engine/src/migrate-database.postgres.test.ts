@@ -29,6 +29,20 @@ describe('a migration between a file and PostgreSQL', () => {
     await fillFile(filled.dbPath);
     await using(filled, async ({ storage, keys }) => {
       await storage.storeMany(Array.from({ length: MANY }, (_, i) => memory(`many ${i}`)));
+      const owner = { userId: 'ada', agentId: '' };
+      for (const [id, contentKey] of [
+        ['first', 'k'],
+        ['other', undefined],
+      ] as const) {
+        const begin = { id, ...owner, format: 'chatgpt' as const, name: 'ünï.zip', startedAt: 5 };
+        await storage.beginImport('many', { ...begin, ...(contentKey !== undefined && { contentKey }) });
+        const texts = Array.from({ length: 5 }, (_, i) =>
+          memory(`${id} ${i}`, { ...owner, externalId: `${id} ${i}`, imported: { importId: id, digest: `d${i}` } }),
+        );
+        await storage.storeMany(texts);
+      }
+      await storage.endImport('many', 'first', 6);
+      await storage.update({ namespace: 'many', id: 'first 0', at: 7, content: 'changed since' });
       await storage.setQuota('many', { memories: MANY - 1, bytes: null });
       await storage.setQuota('nothing', { memories: 5, bytes: 0 });
       for (const userId of ['', 'ada']) await storage.changeHookSettings('many', userId, { ignored_folders: ['/ünï'] });
@@ -66,6 +80,10 @@ describe('a migration between a file and PostgreSQL', () => {
     const back = newFile();
     expect(await migrateDatabase({ from: postgres, to: back })).toEqual(there);
     expect(await getContents(back)).toEqual(before);
+    expect(before.imports).toHaveLength(12);
+    await using(back, async ({ storage }) => {
+      expect(await storage.undoImport('many', 'first', { of: {}, at: 9 })).toMatchObject({ forgotten: 4, kept: 1 });
+    });
   }, 60_000);
 
   it('resumes in either direction after its process was killed', async () => {

@@ -26,14 +26,17 @@ export interface Migrated {
   keys: number;
 }
 
+/** Imports, or memories of imports, that are copied in one commit. */
+const COPIED_TOGETHER = 1000;
+
 /**
  * Storage options without promotion, quotas and a recall index, so that only the migration changes the databases.
  */
 const AT_REST = { workingMax: Number.MAX_SAFE_INTEGER, recalls: false };
 
 /**
- * Migrates all data of one database to another: memories with history and links, quotas, hook settings and keys. Does not migrate
- * consolidation runs and idempotency keys. Vectors are re-embedded. The target must be empty, or contain part of the
+ * Migrates all data of one database to another: memories with history and links, imports, quotas, hook settings and
+ * keys. Does not migrate consolidation runs and idempotency keys. Vectors are re-embedded. The target must be empty, or contain part of the
  * data from an interrupted migration. Compares both databases at the end.
  *
  * @throws MemoryError NOT_FOUND if the source does not exist; no target is created
@@ -110,6 +113,7 @@ class Migration {
       for (const { userId, ...settings } of await this.#source.storage.allHookSettings(name)) {
         await this.#target.storage.changeHookSettings(name, userId, settings);
       }
+      await this.#migrateImports(name);
     }
     await this.#assertSameUsage(all);
     await this.#target.storage.endMigration();
@@ -148,6 +152,25 @@ class Migration {
       );
     }
     return { name, ...expected };
+  }
+
+  /** Copies the imports of a namespace and their memories, so that an undo is possible in the target too. */
+  async #migrateImports(name: string): Promise<void> {
+    const [source, target] = [this.#source.storage, this.#target.storage];
+    for (let after = 0; ; ) {
+      const imports = await source.importCopies(name, after, COPIED_TOGETHER);
+      const last = imports.at(-1);
+      if (!last) break;
+      await target.restoreImports(name, imports, []);
+      after = last.no;
+    }
+    for (let after = 0; ; ) {
+      const memories = await source.importedCopies(name, after, COPIED_TOGETHER);
+      const last = memories.at(-1);
+      if (!last) break;
+      await target.restoreImports(name, [], memories);
+      after = last.ordinal;
+    }
   }
 
   async *#countLines(lines: AsyncIterable<string>, checksum: LinesChecksum): AsyncIterable<Uint8Array> {

@@ -416,7 +416,7 @@ export const MIGRATIONS: readonly SchemaStep[] = [
   );
   CREATE UNIQUE INDEX import_run_by_id ON import_run (namespace, id);
   CREATE UNIQUE INDEX import_run_by_content ON import_run (namespace, content_digest) WHERE content_digest IS NOT NULL;
-  CREATE INDEX import_run_by_user ON import_run (namespace, user_id, no) WHERE user_id <> '';
+  CREATE INDEX import_run_by_user ON import_run (namespace, user_id, no);
   CREATE INDEX import_run_by_agent ON import_run (namespace, agent_id, no) WHERE agent_id <> '';
   -- Memories that imports created. run: the import that created the memory, or that changed it last. digest: of the text
   -- and fields as imported, or '' for a memory of an export. version: the version that the import left. A memory with

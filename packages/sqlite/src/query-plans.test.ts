@@ -19,7 +19,8 @@ const TAGGED = { tags: ['one', 'other'], source: 'api' };
 
 const { changes, growth, memories, namespaces, newest, namespaceUsage, readGroup, sessions, stats, totals, users } =
   readVerbs;
-const { forgetBatch } = writeVerbs;
+const { importCopies, importedCopies, importRun, imports, unchangedTexts } = readVerbs;
+const { beginImport, forgetBatch, restoreImports, undoImportBatch } = writeVerbs;
 
 let connection: Connection;
 beforeEach(() => {
@@ -29,7 +30,9 @@ beforeEach(() => {
     INSERT INTO memory VALUES (1, 'a', 'first', 's', '', '', 'x', 'key', 'api', 'episodic', 0.5, 1, 1, 1, NULL, NULL, NULL, NULL, NULL, NULL, 1, 1,
       NULL, x'00', '[]', '{}', 0, 'text');
     INSERT INTO consolidation_run (namespace, id, state, started_at, promoted_until) VALUES ('a', 'run', 'completed', 1, 1);
-    INSERT INTO consolidation_change VALUES ('a', 1, 1, 'merged', 1, '{"into":1}')`);
+    INSERT INTO consolidation_change VALUES ('a', 1, 1, 'merged', 1, '{"into":1}');
+    INSERT INTO import_run (namespace, id, user_id, agent_id, format, started_at) VALUES ('a', 'i', 'ada', '', 'csv', 1);
+    INSERT INTO imported_memory VALUES (1, 'a', 1, 'digest', 1)`);
 });
 afterEach(() => connection.close());
 
@@ -166,4 +169,24 @@ it.each<[string, (queries: Transaction) => Promise<unknown>]>([
 it('the query for growth uses only an index', async () => {
   const plans = await getPlans((queries) => growth(queries, 'a', {}, [1, 2], 2));
   expect(plans).toEqual(['SEARCH m USING COVERING INDEX memory_by_tier (namespace=?)']);
+});
+
+const NEW_IMPORT = { id: 'j', userId: 'ada', agentId: '', format: 'csv', contentKey: 'k', startedAt: 1 } as const;
+const TEXT = { userId: 'ada', agentId: '', externalId: 'x', aliases: ['y'], digest: 'digest' };
+const COPY = { ordinal: 1, memoryId: 'first', importId: 'i', digest: 'digest', version: 1 };
+
+it.each<[string, (queries: Transaction) => Promise<unknown>]>([
+  ['texts that are unchanged', (queries) => unchangedTexts(queries, 'a', [TEXT])],
+  ['an import of a user', (queries) => importRun(queries, 'a', 'i', OF_ADA)],
+  ['imports of a user', (queries) => imports(queries, 'a', PAGE, OF_ADA)],
+  ['a new import', (queries) => beginImport(queries, 'a', NEW_IMPORT)],
+  ['a batch of an undo', (queries) => undoImportBatch(queries, 'a', 'i', {}, { after: 0, at: 1 })],
+  ['imports to migrate', (queries) => importCopies(queries, 'a', 0, 10)],
+  ['memories to migrate', (queries) => importedCopies(queries, 'a', 0, 10)],
+  ['memories of a migration', (queries) => restoreImports(queries, 'a', [], [COPY])],
+])('the query for %s looks up imports and their memories', async (_name, verb) => {
+  const plans = await getPlans(verb);
+  expect(plans.filter((step) => /^SCAN (i|m|run|import_run|imported_memory)\b/.test(step))).toEqual([]);
+  const lists = /USING (COVERING )?INDEX import_run_by_namespace \(namespace=\?\)$/;
+  expect(plans.filter((step) => lists.test(step))).toEqual([]);
 });

@@ -41,6 +41,21 @@ export interface TextName extends Owner, Pick<ImportMark, 'digest'> {
   aliases: readonly string[];
 }
 
+/** The row of an import, for a migration. */
+export interface ImportCopy extends Omit<ImportRun, 'memoryCount'> {
+  /** The digest by which the import is continued; null if it has none. */
+  contentDigest: string | null;
+  /** 1 once an undo has begun, otherwise 0. */
+  undoing: number;
+}
+
+/** A memory that belongs to an import, for a migration. `version`: the version that the import left. */
+export interface ImportedCopy extends ImportMark {
+  ordinal: number;
+  memoryId: string;
+  version: number;
+}
+
 /** The end of an undo. `kept`: memories of the import that stay, because someone changed them. */
 interface UndoneImport extends Forgetting {
   forgotten: number;
@@ -81,6 +96,15 @@ export interface ImportStorage {
     undo: { of: OwnerFilter; at: number },
     onForgotten?: OnForgotten,
   ): Promise<UndoneImport | undefined>;
+  /** Returns the rows of at most `limit` imports after the number `after`, by number. */
+  importCopies(namespace: string, after: number, limit: number): Promise<ImportCopy[]>;
+  /** Returns at most `limit` memories of imports after the ordinal `after`, by ordinal. */
+  importedCopies(namespace: string, after: number, limit: number): Promise<ImportedCopy[]>;
+  /**
+   * Stores imports and their memories of another database, by the ids of imports and memories, which must exist. No effect
+   * for those that are stored already.
+   */
+  restoreImports(namespace: string, imports: readonly ImportCopy[], memories: readonly ImportedCopy[]): Promise<void>;
 }
 
 /** Creates the CONFLICT error for texts of an import that does not exist any more, or whose undo has begun. */

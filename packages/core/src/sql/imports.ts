@@ -14,7 +14,7 @@ import { getExternalKey } from './memory-rows.ts';
 import { count, type Queries, type Transaction } from './queries.ts';
 import type { Rooms } from './quotas.ts';
 import { repeatStore } from './repeat-store.ts';
-import { raw, type Sql, sql } from './sql.ts';
+import { raw, sql } from './sql.ts';
 
 /** Number of an owner's newest imports that are never deleted. Older ones are deleted once no memory belongs to them. */
 const MIN_LISTED_IMPORTS = 1000;
@@ -47,9 +47,9 @@ function getContentDigest({ userId, agentId, format, contentKey }: NewImport): s
 async function dropEmpty(queries: Queries, namespace: string, { userId, agentId }: NewImport): Promise<void> {
   const isOwn = sql`namespace = ${namespace} AND user_id = ${userId} AND agent_id = ${agentId}`;
   await queries.run(sql`
-    DELETE FROM import_run AS r WHERE ${isOwn}
+    DELETE FROM import_run AS run WHERE ${isOwn}
       AND no < (SELECT no FROM import_run WHERE ${isOwn} ORDER BY no DESC LIMIT 1 OFFSET ${MIN_LISTED_IMPORTS - 1})
-      AND NOT EXISTS (SELECT 1 FROM imported_memory i WHERE i.namespace = r.namespace AND i.run = r.no)`);
+      AND NOT EXISTS (SELECT 1 FROM imported_memory i WHERE i.namespace = run.namespace AND i.run = run.no)`);
 }
 
 /** See `Storage.endImport`. */
@@ -59,10 +59,10 @@ export async function endImport(queries: Queries, namespace: string, id: string,
   );
 }
 
-const RUN = raw(`SELECT r.no, r.id, r.user_id AS "userId", r.agent_id AS "agentId", r.format, r.name,
-  r.started_at AS "startedAt", r.ended_at AS "endedAt", r.imported_count AS "importedCount",
-  (SELECT count(*) FROM imported_memory i WHERE i.namespace = r.namespace AND i.run = r.no) AS "memoryCount"
-  FROM import_run r`);
+const RUN = raw(`SELECT m.no, m.id, m.user_id AS "userId", m.agent_id AS "agentId", m.format, m.name,
+  m.started_at AS "startedAt", m.ended_at AS "endedAt", m.imported_count AS "importedCount",
+  (SELECT count(*) FROM imported_memory i WHERE i.namespace = m.namespace AND i.run = m.no) AS "memoryCount"
+  FROM import_run m`);
 
 /** See `Storage.importRun`. */
 export function importRun(
@@ -71,8 +71,9 @@ export function importRun(
   id: string,
   of: OwnerFilter,
 ): Promise<ImportRun | undefined> {
-  return queries.row<ImportRun>(sql`
-    ${RUN} WHERE r.namespace = ${namespace} AND r.id = ${id} AND r.no IN (${selectOwned(queries, namespace, of)})`);
+  return queries.row<ImportRun>(
+    sql`${RUN} WHERE m.namespace = ${namespace} AND m.id = ${id} AND ${isOfOwners(queries.dialect, of)}`,
+  );
 }
 
 /** See `Storage.imports`. Must run in a snapshot. */
@@ -82,21 +83,16 @@ export async function imports(
   page: PageRequest<number>,
   of: OwnerFilter,
 ): Promise<Page<ImportRun, number>> {
-  const owned = selectOwned(queries, namespace, of);
-  const total = await count(queries, sql`(${owned}) AS owned`);
+  const isListed = sql`m.namespace = ${namespace} AND ${isOfOwners(queries.dialect, of)}`;
+  const total = await count(queries, sql`import_run m WHERE ${isListed}`);
   const rows = await queries.rows<ImportRun>(sql`
-    ${RUN} WHERE r.namespace = ${namespace} AND r.no IN (
-      ${owned} AND m.no < ${page.after ?? Number.MAX_SAFE_INTEGER} ORDER BY m.no DESC LIMIT ${page.limit + 1})
-    ORDER BY r.no DESC`);
+    ${RUN} WHERE ${isListed} AND m.no < ${page.after ?? Number.MAX_SAFE_INTEGER}
+    ORDER BY m.no DESC LIMIT ${page.limit + 1}`);
   return takePage(rows, page, total, {
     toItem: (row) => row,
     getBytes: (row) => Buffer.byteLength(JSON.stringify(row)),
     getPlace: ({ no }) => no,
   });
-}
-
-function selectOwned({ dialect }: Queries, namespace: string, of: OwnerFilter): Sql {
-  return sql`SELECT m.no FROM import_run m WHERE m.namespace = ${namespace} AND ${isOfOwners(dialect, of)}`;
 }
 
 /** The import that a memory belongs to; null in all fields if it belongs to none. */

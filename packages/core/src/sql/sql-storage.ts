@@ -168,6 +168,9 @@ export function sqlStorage(runner: SqlRunner) {
     unchangedTexts: (...args) => read('unchangedTexts', ...args),
     importRun: (...args) => read('importRun', ...args),
     imports: (...args) => read('imports', ...args),
+    importCopies: (...args) => read('importCopies', ...args),
+    importedCopies: (...args) => read('importedCopies', ...args),
+    restoreImports: (namespace, ...args) => writeIn(namespace, 'restoreImports', [namespace, ...args]),
     async undoImport(namespace, id, { of, at }, onForgotten) {
       const undone = { kept: 0, after: 0, isFound: false };
       const forgotten = await removeAll(async () => {

@@ -18,6 +18,7 @@ import {
 import { correct, distil, dropCandidates, refresh } from './distil-groups.ts';
 import { dropNamespace, eraseBatch, forget, forgetBatch, lastOrdinal } from './forget-memories.ts';
 import { allHookSettings, changeHookSettings, hookSettings } from './hook-settings.ts';
+import { importCopies, importedCopies, restoreImports } from './import-copies.ts';
 import { importRecords } from './import-records.ts';
 import { beginImport, endImport, importRun, imports, unchangedTexts } from './imports.ts';
 import { growth, memories, memory, newest, session, turnsBefore } from './memory-pages.ts';
@@ -42,6 +43,7 @@ export const readVerbs = {
   ...{ memory, history, textAt, memories, newest, turnsBefore, growth, session, sessions, users },
   ...{ cosineScales, stats, totals, namespaces, namespaceUsage, userQuotas, secret, isMigrating, lastBackup, readKeys },
   ...{ comparedMemories, corrections, hookSettings, allHookSettings, unchangedTexts, importRun, imports },
+  ...{ importCopies, importedCopies },
   ...{ runs, run, changes, laterRuns, readGroup, planPromotion, planMergeAfter, planEvict, leastRetainedAfter },
 };
 
@@ -51,7 +53,7 @@ export const readVerbs = {
  */
 export const writeVerbs = {
   ...{ storeMany, importRecords, update, forget, forgetBatch, lastOrdinal, recordAccess, dropIdempotencyKeys },
-  ...{ beginImport, endImport, undoImportBatch },
+  ...{ beginImport, endImport, undoImportBatch, restoreImports },
   ...{ eraseBatch, dropNamespace, setQuota, changeHookSettings, beginMigration, endMigration },
   ...{
     keepCosineScales,
