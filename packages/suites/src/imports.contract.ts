@@ -1,4 +1,5 @@
 import { type ImportedText, LIMITS, type MemoryApi, type MemoryEvent } from '@memoryd/contract';
+import { propertyRuns } from '@memoryd/search/testing';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { MemoryApiUnderTest } from './memory-api.contract.ts';
@@ -201,7 +202,7 @@ export function importsContract(open: (clock: MovedClock) => Promise<MemoryApiUn
         await model.undoAll();
         await model.check();
       }),
-      { numRuns: 25, seed: 29, endOnFailure: true },
+      { numRuns: propertyRuns(100) },
     );
   });
 }
