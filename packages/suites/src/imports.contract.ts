@@ -134,6 +134,25 @@ export function importsContract(open: (clock: MovedClock) => Promise<MemoryApiUn
       await expect(memory.undoImport(id)).rejects.toMatchObject({ code: 'NOT_FOUND' });
     });
 
+    it('a text that was stored under one of its aliases is unchanged', async () => {
+      const user_id = nextUser();
+      await memory.store({ content: 'by a hook', external_id: 'minute 5', user_id });
+      const texts = [
+        { ...toText('minute 6'), aliases: ['minute 5'] },
+        { ...toText('minute 9'), aliases: ['minute 8'] },
+      ];
+      const request = { from: 'codex', user_id } as const;
+      expect(await memory.importTexts(toStream(texts), request)).toMatchObject({
+        imported_count: 1,
+        unchanged_count: 1,
+      });
+      expect(await memory.importTexts(toStream(texts), request)).toMatchObject({
+        imported_count: 0,
+        unchanged_count: 2,
+      });
+      expect(await getTexts(user_id)).toEqual(['by a hook', 'text minute 9']);
+    });
+
     it('an import that runs cannot be undone', async () => {
       const user_id = nextUser();
       const texts = async function* () {
