@@ -209,7 +209,7 @@ export function importsContract(open: (clock: MovedClock) => Promise<MemoryApiUn
     });
   });
 
-  it('after any imports, edits, merges and undos nothing is there twice, and what others stored or changed stays', async () => {
+  it('imports, edits, merges and undos in any order store nothing twice, and keep what others stored or changed', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(deed, { minLength: 1, maxLength: 14 }), async (deeds) => {
         const model = new ImportModel(memory, [nextUser(), nextUser()]);
