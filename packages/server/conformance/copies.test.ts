@@ -161,7 +161,14 @@ describe('exports and imports', () => {
     expect(JSON.parse(lines.slice(0, lines.indexOf('\n')))).toEqual({ format: 'memoryd', version: 1, lines: count });
     const other = await startClient({ env: WORDS_ONLY });
     expect(await exportText(other)).toBe('{"format":"memoryd","version":1,"lines":0}\n');
-    const done = { imported_count: count, unchanged_count: 0, refused_count: 0, refused: [], unlinked_count: 0 };
+    const done = {
+      import_id: expect.any(String),
+      imported_count: count,
+      unchanged_count: 0,
+      refused_count: 0,
+      refused: [],
+      unlinked_count: 0,
+    };
     expect((await importText(other, lines)).body).toEqual(done);
     expect(await exportText(other)).toBe(lines);
     expect(await other.memories()).toMatchObject({ total: (await memoryd.memories()).total });
