@@ -236,6 +236,20 @@ export function importStorageContract(tested: TestedStorage): void {
       expect(await tested.findOrdinals('the same')).toEqual([own.ordinal]);
     });
 
+    it('a new end of an imported memory is no change of the imported duplicates that were merged into it', async () => {
+      const { storeAll, undo } = await beginNew();
+      await storeAll([
+        ['a', 'the same'],
+        ['b', 'the same'],
+      ]);
+      await tested.promote(LATER, 10);
+      expect(await tested.mergeDuplicates(10)).toMatchObject({ count: 1 });
+      const ending = { given: ['validTo'] as const, validTo: LATER + 5 };
+      expect(getKinds(await storeAll([['a', 'ended']], ending))).toEqual(['updated']);
+      expect(await undo()).toMatchObject({ forgotten: 2, kept: 0 });
+      expect(await getTexts()).toEqual([]);
+    });
+
     it('merging and uses of an imported memory are no changes', async () => {
       const { storeAll, undo } = await beginNew();
       const [one] = await storeAll([

@@ -223,12 +223,27 @@ export async function repeatImported(
     SELECT m.ordinal, ${BELONGING} FROM memory m ${WITH_IMPORT}
     WHERE m.namespace = ${namespace} AND m.id = ${id}`)) as Belonging & { ordinal: number };
   if (isLeftAsIs(stored, imported.digest)) return { outcome: 'unchanged', id };
+  const duplicates = await findUnchangedDuplicates(transaction, namespace, id);
   const outcome = await repeatStore(transaction, id, memory, rooms);
   if (outcome.outcome !== 'updated' && outcome.outcome !== 'unchanged') return outcome;
   const isMoved = outcome.outcome === 'updated';
   await transaction.run(sql`
-    UPDATE imported_memory SET digest = ${imported.digest}, run = ${isMoved ? sql`${run}` : raw('run')},
-      version = (SELECT m.version FROM memory m WHERE m.namespace = ${namespace} AND m.ordinal = ${stored.ordinal})
+    UPDATE imported_memory SET digest = ${imported.digest}, run = ${isMoved ? sql`${run}` : raw('run')}
     WHERE namespace = ${namespace} AND ordinal = ${stored.ordinal}`);
+  await transaction.run(sql`
+    UPDATE imported_memory AS i
+    SET version = (SELECT m.version FROM memory m WHERE m.namespace = i.namespace AND m.ordinal = i.ordinal)
+    WHERE ${transaction.dialect.isMemory('ordinal', namespace, [stored.ordinal, ...duplicates])}`);
   return outcome;
+}
+
+/**
+ * Returns the ordinals of imported duplicates that were merged into a memory, and that nobody has changed. A new period of
+ * the memory changes them too.
+ */
+async function findUnchangedDuplicates(queries: Queries, namespace: string, id: string): Promise<number[]> {
+  const rows = await queries.rows<{ ordinal: number }>(sql`
+    SELECT m.ordinal FROM memory m ${WITH_IMPORT}
+    WHERE m.namespace = ${namespace} AND m.merged_into = ${id} AND i.version = m.version`);
+  return rows.map(({ ordinal }) => ordinal);
 }
