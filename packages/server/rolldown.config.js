@@ -32,6 +32,6 @@ const assets = [
 export default [
   bundle('memoryd', 'dist/main.js'),
   bundle('memoryd-front', 'dist/mcp-front/front.js'),
-  bundle('memoryd-import-thread', 'dist/imports/reader-thread.js'),
+  bundle('memoryd-import-thread', 'dist/imports/reader/reader-thread.js'),
   ...assets,
 ];

@@ -7,7 +7,7 @@ import type { Format, Part } from '../src/imports/format.ts';
 import { claudeCode as claudeCodeFormat } from '../src/imports/formats/claude-code.ts';
 import { codex as codexFormat } from '../src/imports/formats/codex.ts';
 import { geminiCli as geminiCliFormat } from '../src/imports/formats/gemini-cli.ts';
-import type { SourceFile } from '../src/imports/source.ts';
+import type { SourceFile } from '../src/imports/source/source.ts';
 import { connect, createRepository, startService, toUrl, USER } from './connected.ts';
 import { toPrompt } from './fake-model.ts';
 import { CAN_SEE_PROCESSES } from './install.ts';

@@ -12,7 +12,7 @@ import type {
   UndoImportResponse,
 } from '@memoryd/contract';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { buildZip } from '../src/imports/zip.fixture.ts';
+import { buildZip } from '../src/imports/source/zip.fixture.ts';
 import { ON_FILE } from './databases.ts';
 import type { Answer } from './http.ts';
 import { eventually } from './process.ts';

@@ -23,7 +23,7 @@ const FORMATS_BY_OPTION: readonly { flag: 'map' | 'rest' | 'capture'; formats: r
 export async function importPath(path: string, flags: ImportFlags, env: Environment): Promise<void> {
   if (flags.from === 'memoryd' || (await isStream(path))) return importOwn(path, flags, env);
   const [{ openSource }, { detectFormat }] = await Promise.all([
-    import('../imports/open-source.ts'),
+    import('../imports/source/open-source.ts'),
     import('../imports/detect.ts'),
   ]);
   const source = await openSource(path);

@@ -4,7 +4,7 @@ import type { FormatOptions } from '../imports/format.ts';
 import type { ImportPartsOptions, TextStore } from '../imports/import-parts.ts';
 import { parseMap } from '../imports/parse-map.ts';
 import type { Detection } from '../imports/read-parts.ts';
-import type { Source, SourceFile } from '../imports/source.ts';
+import type { Source, SourceFile } from '../imports/source/source.ts';
 import { loadSettings } from '../settings/file.ts';
 import type { Environment } from '../settings/read.ts';
 import { canAsk, confirm } from './ask.ts';

@@ -6,9 +6,9 @@ import { strToU8, zipSync } from 'fflate';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { detectFormat } from './detect.ts';
 import { FORMATS } from './formats/formats.ts';
-import { openSource } from './open-source.ts';
-import { readTexts, writeFiles } from './source.fixture.ts';
-import { type Source, type SourceFile, UnreadableFile } from './source.ts';
+import { openSource } from './source/open-source.ts';
+import { readTexts, writeFiles } from './source/source.fixture.ts';
+import { type Source, type SourceFile, UnreadableFile } from './source/source.ts';
 
 const CHATS = JSON.stringify([
   { conversation_id: 'c1', title: 'Beans', create_time: 1, current_node: 'm', mapping: {} },

@@ -1,10 +1,10 @@
 import { formatCount, type ImportFormat, MemoryError } from '@memoryd/contract';
-import { describeContent, hasUtf16Mark, isBinaryName } from './binary-files.ts';
 import type { Format } from './format.ts';
 import { FORMATS, GENERAL_FORMATS } from './formats/formats.ts';
-import { type Source, type SourceFile, UnreadableFile } from './source.ts';
-import { toPlace } from './source-paths.ts';
-import { toUtf8 } from './to-utf8.ts';
+import { toUtf8 } from './parsing/to-utf8.ts';
+import { describeContent, hasUtf16Mark, isBinaryName } from './source/binary-files.ts';
+import { type Source, type SourceFile, UnreadableFile } from './source/source.ts';
+import { toPlace } from './source/source-paths.ts';
 
 const HEAD_BYTES = 64 * 1024;
 const MAX_NAMED_FILES = 3;

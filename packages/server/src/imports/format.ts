@@ -1,5 +1,5 @@
 import type { ImportedText, ImportFormat } from '@memoryd/contract';
-import type { SourceFile } from './source.ts';
+import type { SourceFile } from './source/source.ts';
 
 /** The formats of other programs. The service reads its own exports elsewhere. */
 export type ForeignFormat = Exclude<ImportFormat, 'memoryd'>;

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { Part } from './format.ts';
 import { type ReadPartsOptions, readParts } from './read-parts.ts';
 import { SeenTexts } from './seen-texts.ts';
-import { UnreadableFile } from './source.ts';
+import { UnreadableFile } from './source/source.ts';
 import { createFile, createFormat, createText, OPTIONS } from './test-format.fixture.ts';
 
 const toArray = (parts: AsyncIterable<Part>): Promise<Part[]> => Readable.from(parts).toArray();

@@ -3,7 +3,7 @@ import { MemoryError } from '@memoryd/contract/errors';
 import type { DetectedFormat } from './detect.ts';
 import type { Format, FormatOptions, Part } from './format.ts';
 import { SeenTexts } from './seen-texts.ts';
-import { type Source, type SourceFile, UnreadableFile } from './source.ts';
+import { type Source, type SourceFile, UnreadableFile } from './source/source.ts';
 
 /** A recognized source of another program. */
 export type Detection = DetectedFormat & { format: Format };

@@ -1,6 +1,6 @@
 import type { ImportedText } from '@memoryd/contract';
 import type { Format, FormatOptions, Part } from './format.ts';
-import type { SourceFile } from './source.ts';
+import type { SourceFile } from './source/source.ts';
 
 export const OPTIONS: FormatOptions = {
   ...{ capture: 'prompts', map: {}, restToMetadata: false },

@@ -1,9 +1,9 @@
 import { createSessionId } from '../../hooks/keys.ts';
-import { isObject, toContent, toExternalId, toLabel, toMetadata, toTextPart } from '../fields.ts';
 import type { Format, LeftOutReason, Part } from '../format.ts';
 import { LeftOutCounts } from '../left-out-counts.ts';
-import { readJsonValues } from '../read-json.ts';
-import { toImportedTime } from '../times.ts';
+import { isObject, toContent, toExternalId, toLabel, toMetadata, toTextPart } from '../parsing/fields.ts';
+import { readJsonValues } from '../parsing/read-json.ts';
+import { toImportedTime } from '../parsing/times.ts';
 import { removeMarks } from './chatgpt-marks.ts';
 import { getConversationPath, type PathNode } from './conversation-path.ts';
 

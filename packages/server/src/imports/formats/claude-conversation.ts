@@ -1,9 +1,9 @@
 import { LIMITS } from '@memoryd/contract';
 import { createSessionId, digest } from '../../hooks/keys.ts';
-import { isObject, toContent, toExternalId, toLabel, toMetadata, toTextPart } from '../fields.ts';
 import type { LeftOutReason, Part } from '../format.ts';
 import { LeftOutCounts } from '../left-out-counts.ts';
-import { toImportedTime } from '../times.ts';
+import { isObject, toContent, toExternalId, toLabel, toMetadata, toTextPart } from '../parsing/fields.ts';
+import { toImportedTime } from '../parsing/times.ts';
 import { getConversationPath, type PathNode } from './conversation-path.ts';
 
 type Json = Record<string, unknown>;

@@ -1,4 +1,6 @@
 import { LIMITS, PROJECT_TAG } from '@memoryd/contract';
+import type { Part } from '../format.ts';
+import { LeftOutCounts } from '../left-out-counts.ts';
 import {
   isObject,
   type TextFields,
@@ -8,10 +10,8 @@ import {
   toMetadata,
   toTags,
   toTextPart,
-} from '../fields.ts';
-import type { Part } from '../format.ts';
-import { LeftOutCounts } from '../left-out-counts.ts';
-import { toImportedTime } from '../times.ts';
+} from '../parsing/fields.ts';
+import { toImportedTime } from '../parsing/times.ts';
 
 type Json = Record<string, unknown>;
 

@@ -1,6 +1,6 @@
-import { isObject } from '../fields.ts';
 import type { Format, Part } from '../format.ts';
-import { readJsonValues } from '../read-json.ts';
+import { isObject } from '../parsing/fields.ts';
+import { readJsonValues } from '../parsing/read-json.ts';
 import { readClaudeConversation, toConversation } from './claude-conversation.ts';
 import { readClaudeMemory, readClaudeProject } from './claude-notes.ts';
 

@@ -1,6 +1,6 @@
 import { type Body, getText, getTime } from '../../hooks/programs/program.ts';
 import type { Format, FormatOptions, Part } from '../format.ts';
-import type { SourceFile } from '../source.ts';
+import type { SourceFile } from '../source/source.ts';
 import { getBlocks, getHeadObjects, type Place, readObjects, Transcript, toBody } from './transcript.ts';
 
 /** Types of lines with a `payload`. */

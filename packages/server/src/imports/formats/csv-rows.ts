@@ -1,4 +1,4 @@
-import { type Line, readLines } from '../read-lines.ts';
+import { type Line, readLines } from '../parsing/read-lines.ts';
 
 /** Maximum characters of a row, which are held until its last quote. */
 const MAX_ROW_CHARS = 16 * 1024 * 1024;

@@ -7,10 +7,10 @@ import {
   toMappedPart,
   toMissingReason,
   toNoContentReason,
-} from '../map-fields.ts';
+} from '../parsing/map-fields.ts';
+import { toUtf8 } from '../parsing/to-utf8.ts';
 import { SeenTexts } from '../seen-texts.ts';
-import type { SourceFile } from '../source.ts';
-import { toUtf8 } from '../to-utf8.ts';
+import type { SourceFile } from '../source/source.ts';
 import { findDelimiter, parseCsvLine, readCsvRows } from './csv-rows.ts';
 
 const NAME = /\.(?:csv|tsv|tab)$/i;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { detectFormat } from '../detect.ts';
 import type { ForeignFormat } from '../format.ts';
-import type { Source } from '../source.ts';
+import type { Source } from '../source/source.ts';
 import { FORMATS, GENERAL_FORMATS } from './formats.ts';
 
 const ID = '0f8fad5b-d9cb-469f-a165-70867728950e';

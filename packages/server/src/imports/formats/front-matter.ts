@@ -1,8 +1,8 @@
 import { LIMITS } from '@memoryd/contract';
 import { parse as parseToml } from 'smol-toml';
 import { parse as parseYaml } from 'yaml';
-import { isObject, toLabel, toTags } from '../fields.ts';
-import { toImportedTime } from '../times.ts';
+import { isObject, toLabel, toTags } from '../parsing/fields.ts';
+import { toImportedTime } from '../parsing/times.ts';
 
 /** Maximum characters of front matter; a longer one is text. */
 const MAX_CHARS = 64 * 1024;

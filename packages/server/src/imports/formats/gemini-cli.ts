@@ -1,8 +1,8 @@
 import { type Body, getItems, getText, getTime } from '../../hooks/programs/program.ts';
 import type { FileHead, Format, FormatOptions, Part } from '../format.ts';
-import { readJsonValues } from '../read-json.ts';
-import { readLines } from '../read-lines.ts';
-import type { SourceFile } from '../source.ts';
+import { readJsonValues } from '../parsing/read-json.ts';
+import { readLines } from '../parsing/read-lines.ts';
+import type { SourceFile } from '../source/source.ts';
 import { getBlocks, parseObject, readObjects, Transcript, toBody } from './transcript.ts';
 
 /** Fields before the messages of a transcript that is one JSON object. */

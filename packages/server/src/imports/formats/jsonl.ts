@@ -1,5 +1,5 @@
 import type { Format, FormatOptions, Part } from '../format.ts';
-import { readHeadItems } from '../json-head.ts';
+import { readHeadItems } from '../parsing/json-head.ts';
 import {
   assertMap,
   findColumns,
@@ -8,10 +8,10 @@ import {
   toMappedPart,
   toMissingReason,
   toNoContentReason,
-} from '../map-fields.ts';
-import { readJsonItems } from '../read-json-items.ts';
+} from '../parsing/map-fields.ts';
+import { readJsonItems } from '../parsing/read-json-items.ts';
 import { SeenTexts } from '../seen-texts.ts';
-import type { SourceFile } from '../source.ts';
+import type { SourceFile } from '../source/source.ts';
 
 /**
  * Objects of any program, one per line, or in one JSON array. `map` names the field of each field of a memory, or its

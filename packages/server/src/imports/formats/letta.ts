@@ -1,11 +1,20 @@
 import { LIMITS } from '@memoryd/contract';
 import { digest } from '../../hooks/keys.ts';
-import { isObject, toContent, toExternalId, toId, toMetadata, toRoleTag, toTags, toTextPart } from '../fields.ts';
 import type { Format, LeftOutReason, Part } from '../format.ts';
-import { readJsonValues } from '../read-json.ts';
-import type { SourceFile } from '../source.ts';
-import { toImportedTime } from '../times.ts';
-import { toUtf8 } from '../to-utf8.ts';
+import {
+  isObject,
+  toContent,
+  toExternalId,
+  toId,
+  toMetadata,
+  toRoleTag,
+  toTags,
+  toTextPart,
+} from '../parsing/fields.ts';
+import { readJsonValues } from '../parsing/read-json.ts';
+import { toImportedTime } from '../parsing/times.ts';
+import { toUtf8 } from '../parsing/to-utf8.ts';
+import type { SourceFile } from '../source/source.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 

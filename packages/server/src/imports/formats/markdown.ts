@@ -1,10 +1,10 @@
 import { LIMITS } from '@memoryd/contract';
-import { cutText, toContent, toExternalId, toId, toMetadata, toTextPart } from '../fields.ts';
 import type { Format, Part } from '../format.ts';
-import { type SourceFile, UnreadableFile } from '../source.ts';
-import { splitBlocks } from '../split-text.ts';
-import { toTimestamp } from '../times.ts';
-import { toUtf8 } from '../to-utf8.ts';
+import { cutText, toContent, toExternalId, toId, toMetadata, toTextPart } from '../parsing/fields.ts';
+import { splitBlocks } from '../parsing/split-text.ts';
+import { toTimestamp } from '../parsing/times.ts';
+import { toUtf8 } from '../parsing/to-utf8.ts';
+import { type SourceFile, UnreadableFile } from '../source/source.ts';
 import { type FrontMatter, hasFrontMatter, parseNote } from './front-matter.ts';
 import { type MarkdownSection, splitSections } from './markdown-sections.ts';
 

@@ -1,8 +1,8 @@
 import { digest } from '../../hooks/keys.ts';
-import { isObject, toContent, toExternalId, toTags, toTextPart } from '../fields.ts';
 import type { Format, Part } from '../format.ts';
-import { readHeadItems } from '../json-head.ts';
-import { readJsonItems } from '../read-json-items.ts';
+import { isObject, toContent, toExternalId, toTags, toTextPart } from '../parsing/fields.ts';
+import { readHeadItems } from '../parsing/json-head.ts';
+import { readJsonItems } from '../parsing/read-json-items.ts';
 
 const LISTS = ['entities', 'relations'];
 

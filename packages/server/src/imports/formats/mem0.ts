@@ -1,10 +1,19 @@
 import { LIMITS } from '@memoryd/contract';
 import { digest } from '../../hooks/keys.ts';
-import { isObject, toContent, toExternalId, toId, toMetadata, toRoleTag, toTags, toTextPart } from '../fields.ts';
 import type { Format, Part } from '../format.ts';
-import { readHeadItems } from '../json-head.ts';
-import { readJsonItems } from '../read-json-items.ts';
-import { toImportedTime } from '../times.ts';
+import {
+  isObject,
+  toContent,
+  toExternalId,
+  toId,
+  toMetadata,
+  toRoleTag,
+  toTags,
+  toTextPart,
+} from '../parsing/fields.ts';
+import { readHeadItems } from '../parsing/json-head.ts';
+import { readJsonItems } from '../parsing/read-json-items.ts';
+import { toImportedTime } from '../parsing/times.ts';
 
 /** The fields whose arrays hold memories: of the answer of `get_all`, and of exports with a schema. */
 const LISTS = ['results', 'memories', 'data', 'relations'];

@@ -1,7 +1,7 @@
 import { createCheck, ImportedText } from '@memoryd/contract';
 import { expect } from 'vitest';
 import type { Format, FormatOptions } from '../format.ts';
-import { type SourceFile, UnreadableFile } from '../source.ts';
+import { type SourceFile, UnreadableFile } from '../source/source.ts';
 
 /** The parts of a file, by kind. */
 export interface ReadFile {

@@ -1,6 +1,6 @@
 import type { ImportedText } from '@memoryd/contract';
 import type { Format, FormatOptions, LeftOutReason, Part } from '../format.ts';
-import type { SourceFile } from '../source.ts';
+import type { SourceFile } from '../source/source.ts';
 
 /** Returns a file with this content, read in chunks of a size that splits lines and characters. */
 function toFile(content: string | Uint8Array): SourceFile {

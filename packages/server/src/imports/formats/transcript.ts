@@ -5,9 +5,9 @@ import type { Body } from '../../hooks/programs/program.ts';
 import { type Project, readProject, toFolderProject } from '../../hooks/project.ts';
 import { toAnswerText, toTurnRequest } from '../../hooks/turn-text.ts';
 import type { FormatOptions, LeftOutReason, Part } from '../format.ts';
-import { readLines } from '../read-lines.ts';
-import type { SourceFile } from '../source.ts';
-import { toImportedTime } from '../times.ts';
+import { readLines } from '../parsing/read-lines.ts';
+import { toImportedTime } from '../parsing/times.ts';
+import type { SourceFile } from '../source/source.ts';
 
 /** Where a session works, as its transcript tells. */
 export interface Place {

@@ -1,5 +1,6 @@
 import { LIMITS } from '@memoryd/contract';
 import { digest } from '../../hooks/keys.ts';
+import type { Format, LeftOutReason, Part } from '../format.ts';
 import {
   isObject,
   type TextFields,
@@ -11,14 +12,13 @@ import {
   toRoleTag,
   toTags,
   toTextPart,
-} from '../fields.ts';
-import type { Format, LeftOutReason, Part } from '../format.ts';
-import { readHeadItems } from '../json-head.ts';
-import { readJsonValues } from '../read-json.ts';
-import { readJsonItems } from '../read-json-items.ts';
-import type { SourceFile } from '../source.ts';
-import { toImportedTime } from '../times.ts';
-import { toUtf8 } from '../to-utf8.ts';
+} from '../parsing/fields.ts';
+import { readHeadItems } from '../parsing/json-head.ts';
+import { readJsonValues } from '../parsing/read-json.ts';
+import { readJsonItems } from '../parsing/read-json-items.ts';
+import { toImportedTime } from '../parsing/times.ts';
+import { toUtf8 } from '../parsing/to-utf8.ts';
+import type { SourceFile } from '../source/source.ts';
 
 /** The fields whose arrays hold items: of the graph, and of sessions. */
 const LISTS = ['episodes', 'edges', 'facts', 'nodes', 'messages', 'sessions', 'threads', 'results'];

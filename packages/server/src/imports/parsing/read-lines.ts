@@ -1,4 +1,4 @@
-import { UnreadableFile } from './source.ts';
+import { UnreadableFile } from '../source/source.ts';
 
 /** Maximum bytes of a line unless a caller sets another limit. A result of a tool can make a line of many MiB. */
 const DEFAULT_MAX_LINE_BYTES = 16 * 1024 * 1024;

@@ -1,12 +1,12 @@
 import { basename } from 'node:path';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { MemoryError } from '@memoryd/contract/errors';
-import { detectFormat } from './detect.ts';
-import type { Part } from './format.ts';
-import { openSource } from './open-source.ts';
-import { type Detection, readParts } from './read-parts.ts';
+import { detectFormat } from '../detect.ts';
+import type { Part } from '../format.ts';
+import { type Detection, readParts } from '../read-parts.ts';
+import { openSource } from '../source/open-source.ts';
+import type { Source, SourceFile } from '../source/source.ts';
 import type { Defect, ReaderData, ReaderRequest, ReaderResponse } from './reader-messages.ts';
-import type { Source, SourceFile } from './source.ts';
 
 /*
  * The thread that reads an uploaded file. Its memory is limited, so a hostile file can end this thread, but not the

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { UnreadableFile } from '../source/source.ts';
 import { type FoundValue, readJsonValues } from './read-json.ts';
-import { UnreadableFile } from './source.ts';
 
 type Bytes = Uint8Array | string;
 

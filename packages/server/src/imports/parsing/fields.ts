@@ -1,6 +1,6 @@
 import { findUnstorable, type ImportedText, LIMITS, type Metadata } from '@memoryd/contract';
-import { digest } from '../hooks/keys.ts';
-import type { ForeignFormat, Part } from './format.ts';
+import { digest } from '../../hooks/keys.ts';
+import type { ForeignFormat, Part } from '../format.ts';
 
 /** Fields of an imported text, of which some may have no value. */
 export type TextFields = { [Field in keyof ImportedText]?: ImportedText[Field] | undefined } & {

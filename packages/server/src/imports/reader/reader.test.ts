@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Part } from './format.ts';
+import type { Part } from '../format.ts';
+import { OPTIONS } from '../test-format.fixture.ts';
 import { Reader } from './reader.ts';
 import type { ReaderData } from './reader-messages.ts';
-import { OPTIONS } from './test-format.fixture.ts';
 
 function startReader(content: string, data: Partial<ReaderData> = {}, memoryMb?: number): Reader {
   const folder = mkdtempSync(join(tmpdir(), 'memoryd-reader-'));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { UnreadableFile } from '../source/source.ts';
 import { type Line, readLines } from './read-lines.ts';
-import { UnreadableFile } from './source.ts';
 
 async function* toChunks(bytes: Uint8Array, size: number): AsyncIterable<Uint8Array> {
   for (let start = 0; start < bytes.length; start += size) yield bytes.subarray(start, start + size);

@@ -1,5 +1,7 @@
 import { invalidRequest, LIMITS } from '@memoryd/contract';
-import { digest } from '../hooks/keys.ts';
+import { digest } from '../../hooks/keys.ts';
+import type { FormatOptions, Part } from '../format.ts';
+import type { SeenTexts } from '../seen-texts.ts';
 import {
   isObject,
   toContent,
@@ -11,8 +13,6 @@ import {
   toTags,
   toTextPart,
 } from './fields.ts';
-import type { FormatOptions, Part } from './format.ts';
-import type { SeenTexts } from './seen-texts.ts';
 import { toImportedTime } from './times.ts';
 
 /** The fields of a memory that `--map` can name, each with the names by which it is found without `--map`. */

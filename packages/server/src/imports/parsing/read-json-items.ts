@@ -1,8 +1,8 @@
+import { type SourceFile, UnreadableFile } from '../source/source.ts';
 import { isObject, isWithinDepth } from './fields.ts';
 import { readHeadItems } from './json-head.ts';
 import { readJsonValues } from './read-json.ts';
 import { readLines } from './read-lines.ts';
-import { type SourceFile, UnreadableFile } from './source.ts';
 import { toUtf8 } from './to-utf8.ts';
 
 /** An object of a JSON file, or why it cannot be read. `place` is a line or the number of an item. */

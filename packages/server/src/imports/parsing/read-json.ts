@@ -1,5 +1,5 @@
+import { UnreadableFile } from '../source/source.ts';
 import { CLOSE_ARRAY, CLOSE_OBJECT, COLON, JsonSpan, OPEN_ARRAY, OPEN_OBJECT } from './json-span.ts';
-import { UnreadableFile } from './source.ts';
 
 /** A value at a wanted place, or why it cannot be read. `number` counts the values of a place from 1. */
 export type FoundValue =

@@ -1,8 +1,8 @@
 import { Worker } from 'node:worker_threads';
 import { invalidRequest, MemoryError } from '@memoryd/contract';
-import { getBuiltFile } from '../built-folder.ts';
-import { getAvailableBytes } from '../http/overload/pressure.ts';
-import type { Part } from './format.ts';
+import { getBuiltFile } from '../../built-folder.ts';
+import { getAvailableBytes } from '../../http/overload/pressure.ts';
+import type { Part } from '../format.ts';
 import type { Defect, ReaderData, ReaderRequest, ReaderResponse } from './reader-messages.ts';
 
 /** Memory of a reader thread. A value of a file may have 64 MiB, and takes several times as much when parsed. */

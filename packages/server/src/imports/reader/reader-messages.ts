@@ -1,5 +1,5 @@
 import type { ErrorBody } from '@memoryd/contract';
-import type { ForeignFormat, FormatOptions, Part } from './format.ts';
+import type { ForeignFormat, FormatOptions, Part } from '../format.ts';
 
 /** The start data of a reader thread. */
 export interface ReaderData {
