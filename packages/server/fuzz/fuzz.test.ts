@@ -78,6 +78,8 @@ async function seed(): Promise<void> {
   for (const external_id of ['external-1', 'external-2', 'external-3']) {
     await send('POST /imports', '/imports?from=jsonl', { content: `imported as ${external_id}`, external_id });
   }
+  // Few of the generated files are of the format that their request names.
+  await send('POST /import', '/import?from=jsonl', { content: 'imported as a file', id: 'file-1' });
   for (const { name, path, parameters } of operations) {
     if (!parameters.some((parameter) => parameter.name === 'cursor')) continue;
     const names: Record<string, string> = { memory_id: first, id: run, session_id: 'session-1' };
