@@ -2,9 +2,11 @@ import { expect, it } from 'vitest';
 import { useServer, WORDS_ONLY } from '../../server/conformance/under-test.ts';
 import {
   type CallOptions,
+  eachImport,
   eachMemory,
   eachSession,
   eachUser,
+  type ImportedFile,
   type ImportedText,
   MemoryClient,
   MemoryError,
@@ -110,6 +112,46 @@ it('an import within a scope stores lines for its user, and rejects lines of ano
   expect(await ben.memory(id)).toMatchObject({ content: 'carried over', user_id: 'moving-b' });
   await expect(ada.memory(id)).rejects.toMatchObject({ code: 'NOT_FOUND' });
 });
+
+it('an import of texts within a scope belongs to its user, who alone lists and undoes it', async () => {
+  const client = createUnscopedClient();
+  const [ada, ben] = ['importing-a', 'importing-b'].map((userId) => client.scope({ userId })) as [
+    ScopedClient,
+    ScopedClient,
+  ];
+  const importAgain = () => ada.importTexts(getTexts(), { from: 'jsonl', name: 'talks', content_key: 'k' });
+  const { import_id } = await importAgain();
+  expect(await importAgain()).toMatchObject({ import_id, imported_count: 0, unchanged_count: 1 });
+  expect(await collect(eachImport(ada, { limit: 1 }))).toMatchObject([
+    { id: import_id, user_id: 'importing-a', memory_count: 1 },
+  ]);
+  expect(await collect(eachImport(ben))).toEqual([]);
+  await expect(ben.undoImport(import_id)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  await expect(ada.undoImport(import_id, { user_id: 'importing-b' })).rejects.toMatchObject({ code: 'FORBIDDEN' });
+  expect(await ada.undoImport(import_id)).toMatchObject({ status: 'undone', forgotten_count: 1 });
+  expect((await ada.memories({})).total).toBe(0);
+});
+
+it.each<[string, (bytes: Uint8Array<ArrayBuffer>) => ImportedFile]>([
+  ['bytes', (bytes) => bytes],
+  ['a blob', (bytes) => new Blob([bytes])],
+  ['a stream', (bytes) => new Blob([bytes]).stream()],
+  ['chunks of a file', (bytes) => toChunks(bytes)],
+])('imports a file of another program given as %s, after a preview that stores nothing', async (row, toFile) => {
+  const client = createUnscopedClient();
+  const user_id = `file as ${row}`;
+  const create = () => toFile(new TextEncoder().encode('{"id":"1","content":"The figs are ripe in August"}\n'));
+  const preview = await client.importFile(create(), { from: 'jsonl', user_id, dry_run: true });
+  expect(preview).toMatchObject({ from: 'jsonl', found_count: 1, imported_count: 0 });
+  expect(preview).not.toHaveProperty('import_id');
+  expect((await client.memories({ user_id })).total).toBe(0);
+  expect(await client.importFile(create(), { from: 'auto', user_id })).toMatchObject({ imported_count: 1 });
+  expect((await client.memories({ user_id })).memories).toMatchObject([{ content: 'The figs are ripe in August' }]);
+});
+
+async function* toChunks(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += 10) yield bytes.subarray(at, at + 10);
+}
 
 it('reads within a scope include memories without a user if the scope or the request sets shared', async () => {
   const client = createUnscopedClient();

@@ -134,7 +134,7 @@ export const PreviewedText = Type.Object({
 });
 export type PreviewedText = Type.Static<typeof PreviewedText>;
 
-/** The content of a file, before an import. */
+/** The content of a file, in numbers and examples. */
 export const ImportPreview = Type.Object({
   from: ImportFormat,
   found_count: Type.Integer({ minimum: 0, description: 'Number of texts that can be stored.' }),

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type {
   ApiKeyWithSecret,
   ImportedText,
@@ -198,7 +199,7 @@ describe('POST /imports', () => {
   it.each([
     ['removes secrets, and counts them', '', ['deploy with [redacted:github-token]']],
     ['keeps secrets with redact=false', 'redact=false', [`deploy with ${TOKEN}`]],
-  ])('%s', async (_row, query, contents) => {
+  ])('an import of texts %s', async (_row, query, contents) => {
     const user = createUser();
     const texts = [{ content: `deploy with ${TOKEN}`, external_id: '1' }];
     const imported = await importTexts(user, texts, { query });
@@ -435,7 +436,17 @@ describe('the events of imports', () => {
     onTestFinished(() => reader.leave());
     await importTexts(other, createTalk());
     const texts = Array.from({ length: 2500 }, (_, n) => ({ content: `message ${n}`, external_id: `m${n}` }));
-    const { import_id } = await importTexts(user, texts, { query: 'expected_count=2500' });
+    const body = Buffer.from(toLines(texts));
+    const { path } = toRequest(user, '', { query: 'expected_count=2500' });
+    const socket = await beginRequest(memoryd, path, body.length, '');
+    const step = Math.ceil(body.length / 10);
+    // With pauses, because progress is reported every half second.
+    for (let at = 0; at < body.length; at += step) {
+      socket.write(body.subarray(at, at + step));
+      await delay(200);
+    }
+    const import_id = (await untilState(reader, 'completed'))[0]?.import_id ?? '';
+    socket.destroy();
     await undo(import_id);
     const arrived = await untilState(reader, 'undone');
     for (const event of arrived) expect(event).toMatchObject({ import_id, user_id: user });
@@ -490,10 +501,10 @@ describe('recall over an imported conversation', () => {
     const ofSpring = await recall('what happened', 'until=2024-06-01T00:00:00Z&top_k=10');
     expect(ofSpring.map(({ content }) => content)).not.toContain(texts[2]?.content);
     const job = texts[3]?.content;
-    const asOf = async (time: string) =>
+    const recallJob = async (time: string) =>
       (await recall('my job', `as_of=${time}&top_k=10`)).map(({ content }) => content);
-    expect(await asOf('2024-03-01T00:00:00Z')).toContain(job);
-    expect(await asOf('2024-08-01T00:00:00Z')).not.toContain(job);
+    expect(await recallJob('2024-03-01T00:00:00Z')).toContain(job);
+    expect(await recallJob('2024-08-01T00:00:00Z')).not.toContain(job);
     await expectCleanEnd(client.server);
   });
 });

@@ -270,7 +270,7 @@ describe.each(['database file', 'PostgreSQL database'] as const)('on a %s', (kin
       await expectCleanEnd(second.server);
     });
 
-    it('is undone completely if the undo is repeated after a kill', async () => {
+    it('an import of texts is undone completely if the undo is repeated after a kill', async () => {
       const interruptUndo = async () => {
         const first = await start();
         const own = await first.store({ content: 'the answer of a cassowary' });

@@ -337,7 +337,7 @@ export const SettingsSchema = Type.Object(
       default: 'on',
       description:
         'Whether imports of files of other programs replace secrets in the same way, although `redact` is off. The query ' +
-        'parameter `redact` of `POST /import` overrides it.',
+        'parameter `redact` of `POST /import` and `POST /imports` overrides it.',
       'x-must': 'be on or off',
     }),
     timezone: Type.Optional(
