@@ -1,5 +1,5 @@
 import { ErrorBody } from './error-body.ts';
-import { Count, Cursor, ExternalId, Limit, NextCursor, Timestamp } from './field.ts';
+import { Count, Cursor, ExternalId, Limit, NextCursor, orNull, requestTime, Timestamp } from './field.ts';
 import { LIMITS } from './limits.ts';
 import { Redacted } from './redacted.ts';
 import { ownerFields, ownScopeFields } from './scope.ts';
@@ -40,6 +40,11 @@ export const ImportedText = Type.Object(
   {
     ...StoreRequest.properties,
     external_id: ExternalId,
+    assumed_created_at: orNull(
+      requestTime(
+        'Time of the event if `created_at` is absent, such as the last change of a file. A repeat that differs only in this time is unchanged.',
+      ),
+    ),
     aliases: Type.Optional(
       Type.Array(ExternalId, {
         maxItems: LIMITS.importAliases,

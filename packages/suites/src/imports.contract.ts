@@ -153,6 +153,25 @@ export function importsContract(open: (clock: MovedClock) => Promise<MemoryApiUn
       expect(await getTexts(user_id)).toEqual(['by a hook', 'text minute 9']);
     });
 
+    it('a text has the time of its file unless it names a time, and only a changed text takes a new time of the file', async () => {
+      const user_id = nextUser();
+      const importAt = (assumed_created_at: string, content = 'text a') => {
+        const texts = [
+          { ...toText('a'), content, assumed_created_at },
+          { ...toText('b'), created_at: '2025-02-03T00:00:00.000Z', assumed_created_at },
+        ];
+        return memory.importTexts(toStream(texts), { from: 'markdown', user_id });
+      };
+      const getTimes = async () => (await memory.memories({ user_id })).memories.map((each) => each.created_at);
+      const [january, june] = ['2026-01-01T00:00:00.000Z', '2026-06-01T00:00:00.000Z'];
+      await importAt(january);
+      expect(await getTimes()).toEqual([january, '2025-02-03T00:00:00.000Z']);
+      expect(await importAt(june)).toMatchObject({ updated_count: 0, unchanged_count: 2 });
+      expect(await getTimes()).toEqual([january, '2025-02-03T00:00:00.000Z']);
+      expect(await importAt(june, 'text c')).toMatchObject({ updated_count: 1, unchanged_count: 1 });
+      expect(await getTimes()).toEqual([june, '2025-02-03T00:00:00.000Z']);
+    });
+
     it('an import that runs cannot be undone', async () => {
       const user_id = nextUser();
       const texts = async function* () {

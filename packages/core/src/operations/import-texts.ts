@@ -55,6 +55,8 @@ export async function importTexts(
 /** A text of a chunk, or the reason for its refusal. */
 type ChunkItem = { place: string } & (AcceptedText | { refusal: MemoryError });
 
+type AcceptedFields = StoreFields & Pick<ImportedText, 'aliases' | 'assumed_created_at'>;
+
 /** A text that was accepted, without its secrets. */
 interface AcceptedText {
   request: StoreFields;
@@ -151,8 +153,9 @@ class TextImport {
   #accept(text: ImportedText): AcceptedText {
     const owned = withScope(this.#scope, text) as ImportedText;
     const { request: accepted, redacted } = acceptStore({ redactor: this.#redactor }, checkText, owned);
-    const { aliases = [], ...request } = accepted as StoreFields & Pick<ImportedText, 'aliases'>;
-    const memory = toNewMemory(this.#core, this.#namespace, request, this.#arrivedAt);
+    const { aliases = [], assumed_created_at: assumed, ...request } = accepted as AcceptedFields;
+    const timed = { ...(assumed && { created_at: assumed }), ...request };
+    const memory = toNewMemory(this.#core, this.#namespace, timed, this.#arrivedAt);
     return { request, aliases, memory, redacted };
   }
 

@@ -37,9 +37,9 @@ export type Part =
   | { kind: 'left-out'; reason: LeftOutReason; count: number }
   | { kind: 'refused'; place: string; reason: string };
 
-/** What the person chose. */
+/** The choices of the person. */
 export interface FormatOptions {
-  /** What agent programs stored: the prompts of the person, or also the last answer to each. */
+  /** The texts of agent programs to import: the prompts of the person, or also the last answer to each. */
   capture: 'prompts' | 'turns';
   /** The column or field for each field of a memory, for CSV and JSON lines: `{content: 'text'}`. */
   map: Readonly<Record<string, string>>;
@@ -69,7 +69,7 @@ export interface Format {
   name: ForeignFormat;
   /** The name in messages, such as `ChatGPT export`. */
   title: string;
-  /** What a person has to look for, such as `conversations.json, or the zip with it`. */
+  /** The files that a person has to look for, such as `conversations.json, or the zip with it`. */
   files: string;
   /** Returns whether a file is of this format, from its content. */
   recognizes(head: FileHead): boolean;

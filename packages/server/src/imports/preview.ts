@@ -58,8 +58,9 @@ class TextSummary {
     this.#count += 1;
     if (this.#first.length < LIMITS.previewedTexts) this.#first.push(toPreviewedText(text));
     if (text.session_id && this.#sessions.size < LIMITS.countedSessions) this.#sessions.add(text.session_id);
-    if (!text.created_at) return;
-    const at = Date.parse(text.created_at);
+    const time = text.created_at ?? text.assumed_created_at;
+    if (!time) return;
+    const at = Date.parse(time);
     if (at < this.#firstAt) this.#firstAt = at;
     if (at > this.#lastAt) this.#lastAt = at;
   }

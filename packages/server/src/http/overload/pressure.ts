@@ -1,8 +1,8 @@
-import { totalmem } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
 import underPressure from '@fastify/under-pressure';
 import { MemoryError } from '@memoryd/contract';
 import type { FastifyInstance } from 'fastify';
+import { getAvailableBytes } from '../../machine-memory.ts';
 import { ALWAYS_SERVED } from './connections.ts';
 
 /**
@@ -69,10 +69,4 @@ const REASONS: Record<string, string> = {
 /** Returns the resident memory in bytes above which requests are refused. See `PressureLimits.memoryLimitMb`. */
 export function maxResidentBytes(memoryLimitMb: number): number {
   return memoryLimitMb > 0 ? memoryLimitMb * 1e6 : MAX_RESIDENT_SHARE * getAvailableBytes();
-}
-
-/** Returns the memory of the machine, or the memory limit of the container if lower, in bytes. */
-export function getAvailableBytes(): number {
-  const constrained = process.constrainedMemory();
-  return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
 }

@@ -34,7 +34,7 @@ describe('markdown', () => {
     expect(texts[0]).toMatchObject({
       source: 'markdown',
       session_id: 'markdown:travel/trip.md',
-      created_at: '2026-05-02T00:00:00.000Z',
+      assumed_created_at: '2026-05-02T00:00:00.000Z',
       metadata: { path: 'travel/trip.md' },
     });
   });

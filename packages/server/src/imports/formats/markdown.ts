@@ -75,7 +75,8 @@ function* readSections(
     tags,
     source: 'markdown',
     session_id: toId(`markdown:${file.path}`, LIMITS.sessionIdChars),
-    created_at: createdAt ?? toTimestamp(file.modifiedAt ?? Number.NaN),
+    created_at: createdAt,
+    assumed_created_at: toTimestamp(file.modifiedAt ?? Number.NaN),
     metadata: toMetadata({ path: file.path, title }),
   };
   let textCount = 0;

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { invalidRequest, MemoryError } from '@memoryd/contract';
 import { getBuiltFile } from '../../built-folder.ts';
-import { getAvailableBytes } from '../../http/overload/pressure.ts';
+import { getAvailableBytes } from '../../machine-memory.ts';
 import type { Part } from '../format.ts';
 import type { Defect, ReaderData, ReaderRequest, ReaderResponse } from './reader-messages.ts';
 
