@@ -16,18 +16,12 @@ import type { ImportProgress } from '../event-log.ts';
 import { importUndone } from '../ports/storage-imports.ts';
 import type { ImportMark, NewMemory, StoreOutcome } from '../ports/storage-memories.ts';
 import { CHUNK_CHARS, CHUNK_MEMORIES, countNewChars } from '../record-size.ts';
+import { getRequestDigest } from '../request-digest.ts';
 import { assertOwnerGiven } from '../request-filter.ts';
 import { beginImport } from './begin-import.ts';
 import type { Core } from './core.ts';
 import { withScope } from './import-memories.ts';
-import {
-  acceptStore,
-  catchMemoryError,
-  publishStores,
-  requestDigest,
-  toNewMemory,
-  toResponse,
-} from './store-memories.ts';
+import { acceptStore, catchMemoryError, publishStores, toNewMemory, toResponse } from './store-memories.ts';
 
 /** Minimum time between two events with the progress of an import, in ms. */
 const PROGRESS_INTERVAL_MS = 500;
@@ -165,17 +159,17 @@ class TextImport {
     if (chunk.length === 0) return;
     this.#chunk = [];
     this.#chars = 0;
-    const prepared = await Promise.all(chunk.map((item) => this.#prepare(item)));
+    const prepared = chunk.map((item) => this.#prepare(item));
     const [unchanged] = await Promise.all([this.#findUnchanged(prepared.filter(isText)), this.#writing]);
     this.#writing = this.#write(prepared, unchanged);
     // The next flush reports a failure.
     this.#writing.catch(() => {});
   }
 
-  async #prepare(item: ChunkItem): Promise<PreparedItem> {
+  #prepare(item: ChunkItem): PreparedItem {
     if ('refusal' in item) return item;
     const { place, request, aliases, memory, redacted } = item;
-    const imported = { importId: this.#id, digest: await getDigest(request) };
+    const imported = { importId: this.#id, digest: getDigest(request) };
     return { place, aliases, memory: { ...memory, imported }, redacted };
   }
 
@@ -274,7 +268,7 @@ function isText(item: PreparedItem): item is PreparedText {
 }
 
 /** Returns the digest of a text with its fields, except its owner and external id, by which a repeat finds the text. */
-function getDigest(request: StoreFields): Promise<string> {
+function getDigest(request: StoreFields): string {
   const { user_id: _user, agent_id: _agent, external_id: _id, ...fields } = request;
-  return requestDigest(fields);
+  return getRequestDigest(fields);
 }

@@ -24,6 +24,7 @@ import { importUndone } from '../ports/storage-imports.ts';
 import type { ChangedFields, NewMemory, StoreOutcome } from '../ports/storage-memories.ts';
 import type { OverQuota } from '../ports/storage-namespaces.ts';
 import { CHUNK_CHARS, CHUNK_MEMORIES } from '../record-size.ts';
+import { getRequestDigest } from '../request-digest.ts';
 import { assertOwnerGiven } from '../request-filter.ts';
 import { toMs, toMsOrNull } from '../time.ts';
 import { isPeriod } from '../validity.ts';
@@ -45,7 +46,7 @@ export async function store(
   const key = getIdempotencyKey(options);
   const count = getSimilarCount(options);
   const memory = toNewMemory(core, namespace, accepted, core.arrivals.now());
-  if (key !== undefined) memory.idempotency = { key, digest: await requestDigest(accepted) };
+  if (key !== undefined) memory.idempotency = { key, digest: getRequestDigest(accepted) };
   const stored = await core.storage.store(memory);
   const embeddings = await announce(core, namespace, [memory], [stored], [redacted]);
   const response = toResponse(stored, memory, redacted);
@@ -291,18 +292,6 @@ function getIdempotencyKey({ idempotencyKey: key }: StoreOptions): string | unde
   throw invalidRequest([{ path: '/Idempotency-Key', message: `Idempotency-Key must ${must}` }]);
 }
 
-/** Returns the SHA-256 of a request in hexadecimal, independent of the order of object fields. */
-export async function requestDigest(request: unknown): Promise<string> {
-  const bytes = new TextEncoder().encode(JSON.stringify(request, sortFields));
-  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
-  return Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('');
-}
-
-function sortFields(_key: string, value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
-}
-
 /** See `MemoryApi.storeBatch`. */
 export async function storeBatch(
   core: Core,
@@ -318,7 +307,7 @@ export async function storeBatch(
   for (const chunk of splitIntoChunks(requests)) {
     // Prepares a chunk while the previous chunk is written. Chunks are written in order, because several memories may have
     // the same external id.
-    const items = await acceptChunk(core, batch, chunk);
+    const items = acceptChunk(core, batch, chunk);
     chunks.push(storeChunk(core, batch, chunk, items));
     await chunks.at(-2);
   }
@@ -396,13 +385,9 @@ interface AcceptedItem extends Redacted<StoreFields> {
 }
 
 /** Checks the memories of a part of a batch. Returns the MemoryError of each refused memory in its place. */
-async function acceptChunk(
-  core: Core,
-  batch: Batch,
-  { start, requests }: Chunk,
-): Promise<(AcceptedItem | MemoryError)[]> {
+function acceptChunk(core: Core, batch: Batch, { start, requests }: Chunk): (AcceptedItem | MemoryError)[] {
   const items = requests.map((request) => catchMemoryError(() => acceptItem(core, batch, request)));
-  if (batch.key !== undefined) await addIdempotencyKeys(items, (i) => `${batch.key}\n${start + i}`);
+  if (batch.key !== undefined) addIdempotencyKeys(items, (i) => `${batch.key}\n${start + i}`);
   return items;
 }
 
@@ -435,14 +420,10 @@ function acceptItem(core: Core, { namespace, arrivedAt }: Batch, request: StoreR
 }
 
 // A key from a header contains no line break, so the keys of batch items cannot equal the key of a single store.
-async function addIdempotencyKeys(
-  items: (AcceptedItem | MemoryError)[],
-  getKey: (place: number) => string,
-): Promise<void> {
-  const additions = items.map(async (item, i) => {
-    if (isAccepted(item)) item.memory.idempotency = { key: getKey(i), digest: await requestDigest(item.request) };
-  });
-  await Promise.all(additions);
+function addIdempotencyKeys(items: (AcceptedItem | MemoryError)[], getKey: (place: number) => string): void {
+  for (const [i, item] of items.entries()) {
+    if (isAccepted(item)) item.memory.idempotency = { key: getKey(i), digest: getRequestDigest(item.request) };
+  }
 }
 
 async function storeItems(
