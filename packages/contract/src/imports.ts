@@ -188,7 +188,14 @@ export const ImportFileRequest = Type.Object(
         'x-must': `be one of ${FILE_FORMATS.join(', ')}`,
       }),
     ),
-    name: ImportTextsRequest.properties.name,
+    name: Type.Optional(
+      Type.String({
+        ...ImportTextsRequest.properties.name,
+        description:
+          'The name of the file. Notes, and rows of tables with short ids, belong to the file of this name: a changed file ' +
+          'with the same name updates them. Without a name, a file with other content is another file.',
+      }),
+    ),
     dry_run: Type.Optional(
       Type.Boolean({
         default: false,

@@ -188,6 +188,20 @@ describe('POST /import?from=', () => {
     expect(JSON.stringify([first, second, memory])).not.toContain('memoryd-import-');
   });
 
+  it.each([
+    ['rows of tables', 'csv', 'id,content\n1,apple tree\n', 'id,content\n1,pear tree\n', ['apple tree', 'pear tree']],
+    ['notes', 'markdown', '# Garden\n\napples\n', '# Garden\n\npears\n', ['Garden\n\napples', 'Garden\n\npears']],
+  ])(
+    'keeps %s of two uploads without a name apart, and those of one name together',
+    async (_, from, one, other, both) => {
+      const [unnamed, named] = [createUser(), createUser()];
+      for (const body of [one, other, one]) await upload(body, { from, query: `user_id=${unnamed}` });
+      expect(await getContents(unnamed)).toEqual(both);
+      for (const body of [one, other]) await upload(body, { from, query: `user_id=${named}&name=garden` });
+      expect(await getContents(named)).toEqual([both[1]]);
+    },
+  );
+
   it('stores nothing in a dry run, and previews the same numbers', async () => {
     const user = createUser();
     const query = `user_id=${user}&dry_run=true`;

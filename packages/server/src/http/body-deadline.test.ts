@@ -41,8 +41,8 @@ afterEach(async () => {
   await app.close();
 });
 
-/** Sends the head of a request with a body of 1,000 bytes, and the first `bytes` of the body. Returns the response. */
-async function send(path: string, bytes: number) {
+/** Sends the head of a request with a body of `length` bytes, and the first `bytes` of the body. Returns the response. */
+async function send(path: string, bytes: number, length = 1000) {
   const socket = connect(port, '127.0.0.1');
   sockets.push(socket);
   const response = { text: '', closed: false };
@@ -53,7 +53,7 @@ async function send(path: string, bytes: number) {
     response.closed = true;
   });
   await once(socket, 'connect');
-  socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\nContent-Length: 1000\r\n\r\n`);
+  socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\nContent-Length: ${length}\r\n\r\n`);
   socket.write('x'.repeat(bytes));
   return { socket, response };
 }
@@ -73,12 +73,22 @@ describe('the deadline of a request body', () => {
   });
 
   it('the deadline of a request body does not limit a long body that keeps arriving', async () => {
-    const { socket, response } = await send('/long', 0);
-    for (let sent = 0; sent < 1000; sent += 100) {
+    const { socket, response } = await send('/long', 0, 50_000);
+    for (let sent = 0; sent < 50_000; sent += 5000) {
       await delay(BODY_MS / 4);
-      socket.write('x'.repeat(100));
+      socket.write('x'.repeat(5000));
     }
-    await expect.poll(() => response.text).toContain('{"bytes":1000}');
+    await expect.poll(() => response.text).toContain('{"bytes":50000}');
+  });
+
+  it('rejects a long body that arrives a few bytes at a time', async () => {
+    const { socket, response } = await send('/long', 0, 50_000);
+    for (let sent = 0; !response.closed && sent < 100; sent++) {
+      await delay(BODY_MS / 10);
+      socket.write('x');
+    }
+    expect(response.closed).toBe(true);
+    expect(response.text).toMatch(/^HTTP\/1\.1 400 [\s\S]*body must arrive whole/);
   });
 
   it('rejects a long body that stops arriving, and closes the connection', async () => {

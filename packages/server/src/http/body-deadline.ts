@@ -58,12 +58,15 @@ function createTimeoutError(): Error & { code: string } {
   return Object.assign(new Error('the request took too long to arrive'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
 }
 
+/** Minimum bytes of a body in `silentMs` of waiting, so that a client that sends a few bytes at a time holds no slot. */
+const MIN_BYTES = 4096;
+
 /**
  * Yields the chunks of a body of any length on demand. If the client stops sending, the connection closes after the
  * response, because the rest of the body could still follow.
  *
- * @param silentMs maximum time between two chunks, in milliseconds
- * @throws MemoryError INVALID_REQUEST if the client disconnects or sends nothing for too long
+ * @param silentMs maximum time in which the service waits for a chunk, or for 4 KiB in several chunks, in milliseconds
+ * @throws MemoryError INVALID_REQUEST if the client disconnects, or sends nothing or too slowly
  */
 export async function* getBodyChunks(
   { body }: FastifyRequest,
@@ -74,14 +77,21 @@ export async function* getBodyChunks(
   // The stream stays open when iteration stops early, so that the client still gets a response.
   const chunks = body.iterator({ destroyOnReturn: false }) as AsyncIterator<Uint8Array>;
   try {
-    for (;;) {
-      const chunk = await getNext(chunks, silentMs);
+    for (let waitedMs = 0, bytes = 0; ; ) {
+      // Only the time that the client takes counts, not the time until the next chunk is wanted.
+      const startedAt = performance.now();
+      const chunk = await getNext(chunks, silentMs - waitedMs);
       if (chunk.done) return;
+      waitedMs += performance.now() - startedAt;
+      bytes += chunk.value.length;
+      if (bytes >= MIN_BYTES) waitedMs = bytes = 0;
       yield chunk.value;
     }
   } catch {
     reply.header('Connection', 'close');
-    throw invalidRequest([{ path: '', message: 'body must arrive whole, without long pauses' }]);
+    throw invalidRequest([
+      { path: '', message: 'body must arrive whole, without long pauses and at more than a few bytes a second' },
+    ]);
   } finally {
     // Many clients send the whole body before they read the response, so the rest must be drained. Not awaited: for a
     // silent body, `return` would wait for the next chunk.

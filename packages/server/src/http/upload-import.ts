@@ -32,9 +32,6 @@ export type ImportUpload = (
   query: UploadRequest,
 ) => Promise<ImportResponse | FileImportResponse>;
 
-/** The name of an upload without one, in places and messages. */
-const DEFAULT_NAME = 'upload';
-
 /**
  * Returns the function that imports uploads. An import ends early if the client disconnects, loses its access, or the
  * service stops; its repetition continues.
@@ -47,32 +44,32 @@ export function createUploadImport(app: App, context: RouteContext): ImportUploa
   );
   return async (request, reply, query) => {
     const scope = getOwner(request, query);
-    const { name = DEFAULT_NAME } = query;
     const format = getFormatOptions(query, settings.timezone);
     const maxMb = settings.importMaxMb;
     assertSize(Number(request.headers['content-length'] ?? 0), maxMb);
     const signal = AbortSignal.any([stopping.signal, createEndSignal(request, reply, context)]);
     const chunks = untilAborted(signal, getBodyChunks(request, reply, settings.slowClientSeconds * 1000));
-    return withUpload(chunks, { folder: getUploadFolder(settings.database), maxMb }, (path) => {
-      const data = {
-        path,
-        name,
-        from: query.from === 'auto' ? undefined : query.from,
-        format,
-        maxZipBytes: maxMb * BYTES_PER_MB,
-      };
-      return withReader(data, signal, reportDefect, async (reader) => {
-        const { from, contentKey } = await reader.open();
-        if (from !== 'memoryd') {
-          const { dry_run: dryRun, source_user: sourceUser, redact = settings.redactImports === 'on' } = query;
-          const reading = { from, name: query.name ?? '', contentKey, read: () => reader.read() };
-          return importParts(getApi(request), reading, { scope, dryRun, sourceUser, redact, signal });
-        }
-        if (query.dry_run) throw createDryRunError();
-        const lines = getLines(untilAborted(signal, createReadStream(path)), LIMITS.exportLineBytes);
-        return getApi(request).importMemories(lines, scope);
-      });
+    return withUpload(chunks, { folder: getUploadFolder(settings.database), maxMb }, async (path) => {
+      const release = await app.acquireRequestSlot('reading', request, signal);
+      const from = query.from === 'auto' ? undefined : query.from;
+      const data = { path, name: query.name, from, format, maxZipBytes: maxMb * BYTES_PER_MB };
+      try {
+        return await withReader(data, signal, reportDefect, (reader) => readUpload(reader, path));
+      } finally {
+        release();
+      }
     });
+    async function readUpload(reader: Reader, path: string): Promise<ImportResponse | FileImportResponse> {
+      const { from, contentKey } = await reader.open();
+      if (from !== 'memoryd') {
+        const { dry_run: dryRun, source_user: sourceUser, redact = settings.redactImports === 'on' } = query;
+        const reading = { from, name: query.name ?? '', contentKey, read: () => reader.read() };
+        return importParts(getApi(request), reading, { scope, dryRun, sourceUser, redact, signal });
+      }
+      if (query.dry_run) throw createDryRunError();
+      const lines = getLines(untilAborted(signal, createReadStream(path)), LIMITS.exportLineBytes);
+      return getApi(request).importMemories(lines, scope);
+    }
     function reportDefect(error: unknown): void {
       const facts = { request_id: request.id };
       telemetry.report({ level: 'error', component: 'http', event: 'import_file_failed', facts, error });

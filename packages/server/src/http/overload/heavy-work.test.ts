@@ -66,6 +66,22 @@ describe('heavy work', () => {
     await expect.poll(() => app.heavyWork.batch.running).toBe(0);
   });
 
+  it.each(['import', 'upload'] as const)('%s work of one user leaves slots for other users', async (kind) => {
+    const app = createHeavyApp();
+    app.removeAllContentTypeParsers();
+    app.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
+    const config = { heavy: 'import', heavyWith: { parameter: 'from', kind: 'upload' } } as const;
+    app.post('/', { config }, async ({ body }) => ({ read: await text(body as Readable) }));
+    const address = await app.listen({ host: '127.0.0.1', port: 0 });
+    const toPath = (user: string) => `/?user_id=${user}${kind === 'upload' ? '&from=auto' : ''}`;
+    const send = (user: string) => fetch(address + toPath(user), { method: 'POST', body: 'x' });
+    await beginSlowly(address, toPath('ada'), 'default', 2);
+    await expect.poll(() => app.heavyWork[kind].running).toBe(1);
+    expect((await send('ada')).status).toBe(503);
+    expect((await send('ben')).status).toBe(200);
+    expect((await send('')).status).toBe(200);
+  });
+
   it('heavy work of one namespace leaves an import slot for other namespaces', async () => {
     const app = createHeavyApp();
     app.removeAllContentTypeParsers();

@@ -15,7 +15,13 @@ import { getStreamedBody, registerStreamed } from '../streamed-body.ts';
 import { createUploadImport } from '../upload-import.ts';
 import type { Route } from './route.ts';
 
-const config = { access: 'write', longBody: true, heavy: 'import', refusesForeignPages: true } as const;
+const config = {
+  access: 'write',
+  longBody: true,
+  heavy: 'import',
+  heavyWith: { parameter: 'from', kind: 'upload' },
+  refusesForeignPages: true,
+} as const;
 
 const lines = { schema: { ...ExportedMemory, description: 'One memory per line, after a header.' } };
 const file = {

@@ -5,8 +5,8 @@ import type { ForeignFormat, FormatOptions, Part } from '../format.ts';
 export interface ReaderData {
   /** The path of the uploaded file. */
   path: string;
-  /** The name of the file in paths, places and messages. */
-  name: string;
+  /** The name of the file; absent if the client sent none. */
+  name?: string | undefined;
   from?: ForeignFormat | undefined;
   format: FormatOptions;
   /** Maximum size of a zip in bytes. */

@@ -16,12 +16,16 @@ import type { Defect, ReaderData, ReaderRequest, ReaderResponse } from './reader
 /** Maximum size of a batch, in parts and in characters of texts, and maximum time for it, in ms. */
 const MAX_BATCH = { parts: 256, chars: 1024 * 1024, ms: 1000 };
 
+/** Characters of the digest in the path of a file without a name. */
+const CONTENT_CHARS = 12;
+
 /** Interval of the messages that show that the thread is at work, in ms. */
 const ALIVE_INTERVAL_MS = 5000;
 
 const port = parentPort as MessagePort;
 const { path, name, from, format, maxZipBytes } = workerData as ReaderData;
 const temporaryName = basename(path);
+const shownName = name ?? 'upload';
 
 let source: Source | undefined;
 let detection: Detection | undefined;
@@ -31,7 +35,10 @@ let defects: Defect[] = [];
 const RESPONSES: Record<ReaderRequest, () => Promise<ReaderResponse>> = {
   async open() {
     const opened = await openSource(path, { maxZipBytes });
-    const named: Source = { ...opened, files: opened.files.map(withName), refused: opened.refused.map(withPlace) };
+    // Without a name, other content is another file: its notes and rows must not replace those of this one.
+    const filePath = name ?? `${shownName} ${opened.contentKey.slice(0, CONTENT_CHARS)}`;
+    const files = opened.files.map((file) => withPath(file, filePath));
+    const named: Source = { ...opened, files, refused: opened.refused.map(withPlace) };
     const { format: found, ...detected } = await detectFormat(named, from);
     source = named;
     if (found !== 'memoryd') detection = { ...detected, format: found };
@@ -65,13 +72,13 @@ const RESPONSES: Record<ReaderRequest, () => Promise<ReaderResponse>> = {
  * Returns a file of the source without the temporary name of the upload, and without the time of the upload. Both would
  * be others in a repetition.
  */
-function withName(file: SourceFile): SourceFile {
+function withPath(file: SourceFile, path: string): SourceFile {
   if (file.path !== temporaryName) return file;
-  return { path: name, sizeBytes: file.sizeBytes, open: () => file.open() };
+  return { path, sizeBytes: file.sizeBytes, open: () => file.open() };
 }
 
 function withPlace({ place, reason }: Source['refused'][number]): Source['refused'][number] {
-  return { place: place.replaceAll(temporaryName, name), reason };
+  return { place: place.replaceAll(temporaryName, shownName), reason };
 }
 
 async function respond(request: ReaderRequest): Promise<ReaderResponse> {
@@ -79,7 +86,7 @@ async function respond(request: ReaderRequest): Promise<ReaderResponse> {
     return await RESPONSES[request]();
   } catch (error) {
     if (!(error instanceof MemoryError)) return { kind: 'failed', error };
-    const message = error.message.replaceAll(path, name).replaceAll(temporaryName, name);
+    const message = error.message.replaceAll(path, shownName).replaceAll(temporaryName, shownName);
     return { kind: 'refused', error: { ...error.body, message } };
   }
 }

@@ -9,7 +9,7 @@ import type { Defect, ReaderData, ReaderRequest, ReaderResponse } from './reader
 const MAX_MEMORY_MB = 768;
 const MIN_MEMORY_MB = 128;
 
-/** Share of the memory of the machine or container that one of two concurrent reader threads may take. */
+/** Share of the memory of the machine or container that one of four concurrent reader threads may take. */
 const MEMORY_SHARE = 1 / 8;
 
 /** Maximum time without a message of a thread that is at work, in ms. */
