@@ -19,7 +19,7 @@ export { importLines } from './operations/import-memories.ts';
 export { type HookApi, hookApi, memoryApi } from './operations/memory-api.ts';
 export { assertKeepableNamespace, getNamespaces, toScopedStats } from './operations/namespaces.ts';
 export { requireModelInUse } from './operations/only-model-in-use.ts';
-export { acceptRequest } from './operations/redact.ts';
+export { acceptRequest, type Redacted, redactRequest, type Texts } from './operations/redact.ts';
 export { RunningImports } from './operations/running-imports.ts';
 export { type RerankerHealth, Reranking } from './reranking.ts';
 export { isCorruption } from './sql/corruption.ts';

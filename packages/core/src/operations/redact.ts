@@ -2,7 +2,7 @@ import { assertValid, type Check, type Metadata, type RedactedSecrets } from '@m
 import type { Redactor } from '../ports/redactor.ts';
 
 /** The fields of a request that are redacted. Ids are not redacted. */
-interface Texts {
+export interface Texts {
   content?: string;
   tags?: string[] | null;
   source?: string | null;
@@ -32,7 +32,8 @@ export function acceptRequest<Request extends Texts>(
   return accepted;
 }
 
-function redactRequest<Request extends Texts>(redactor: Redactor, request: Request): Redacted<Request> {
+/** Removes the secrets from the texts of a request. */
+export function redactRequest<Request extends Texts>(redactor: Redactor, request: Request): Redacted<Request> {
   const counts = new Map<string, number>();
   const { content, tags, source, metadata, attachment } = request;
   const redactedRequest = {

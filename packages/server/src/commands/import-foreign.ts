@@ -50,7 +50,7 @@ export async function importForeign(
   const result = await runImport(source, detection, flags, env, onPreview);
   await print(flags, result, () => formatImport(result, shown, report, flags));
   if (result.import_id === undefined && !flags.json) note(getReason(flags));
-  if (result.refused_count > 0 && !flags.dryRun) process.exitCode = EXIT_CODES.failed.code;
+  if (result.refused_count > 0) process.exitCode = EXIT_CODES.failed.code;
 }
 
 function formatImport(
@@ -79,7 +79,7 @@ async function runImport(
     import('../imports/import-parts.ts'),
     import('../imports/read-parts.ts'),
   ]);
-  const format = getFormatOptions(flags);
+  const format = getFormatOptions(flags, env);
   const redact = getRedact(flags, env);
   const progress = await createProgress(detection.files);
   const telemetry = warnings();
@@ -130,13 +130,15 @@ function getRedact(flags: ImportFlags, env: Environment): boolean | undefined {
   return isRemote(flags, settings) ? undefined : settings.redactImports === 'on';
 }
 
-function getFormatOptions({ capture, map, rest, utc }: ImportFlags): FormatOptions {
+function getFormatOptions(flags: ImportFlags, env: Environment): FormatOptions {
+  const { capture, map, rest, utc } = flags;
+  const { timezone } = loadSettings(flags, env);
   return {
     capture: capture ?? 'prompts',
     map: map === undefined ? {} : parseMap(map.join(',')),
     restToMetadata: rest === 'metadata',
     readsRepositories: true,
-    timeZone: utc ? 'UTC' : Intl.DateTimeFormat().resolvedOptions().timeZone,
+    timeZone: utc ? 'UTC' : (timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone),
   };
 }
 

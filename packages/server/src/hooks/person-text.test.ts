@@ -37,6 +37,16 @@ describe('toPersonText', () => {
       '<hook<hook_context></hook_context>_context>a</hook_context>Fix.',
       'Fix.',
     ],
+    [
+      'the content of a file that the prompt names',
+      'Sort @shelf.md\n--- Content from referenced files ---\nContent from @shelf.md:\n# Shelf\n--- End of content ---\nby size.',
+      'Sort @shelf.md\nby size.',
+    ],
+    [
+      'the content of a file without an end',
+      'Sort @shelf.md\n--- Content from referenced files ---\n\nContent from @shelf.md:\n# Shelf',
+      'Sort @shelf.md',
+    ],
     ['a list of memories', `${toListing('the gate is blue')}\n\nFix the gate.`, 'Fix the gate.'],
     [
       'a list with other line ends',

@@ -36,6 +36,10 @@ const BLOCKS = [
 
 const BLOCK_TAG = new RegExp(`<(?<end>/?)(?<name>${BLOCKS.join('|')})(?:\\s[^<>]*)?>`, 'gi');
 
+/** The content of files that a prompt names with `@`, which Gemini CLI adds to it. */
+const REFERENCED_FILES =
+  /(?:^|\n)[^\S\n]*--- Content from referenced files ---(?:[\s\S]*?\n[^\S\n]*--- End of content ---[^\S\n]*(?=\n|$)|[\s\S]*$)/g;
+
 /** The first characters of a prompt that a program sends itself: the result of a task, or the message of another agent. */
 const AUTOMATIC_PROMPT =
   /^\s*<(?:task-notification|teammate-message|cross-session-message|subagent_notification|scheduled-task)[\s>]/i;
@@ -76,7 +80,7 @@ export function toPersonText(text: string): string {
   // The texts around a removed block may form another one.
   for (let pass = 0; pass < MAX_PASSES; pass++) {
     const before = rest;
-    rest = withoutBlocks(withoutListings(before));
+    rest = withoutBlocks(withoutListings(before)).replace(REFERENCED_FILES, '');
     if (rest === before) break;
   }
   return rest.replaceAll('\0', '').toWellFormed().trim();

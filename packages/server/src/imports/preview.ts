@@ -1,4 +1,5 @@
 import { type ImportedText, type ImportPreview, LIMITS, type PreviewedText, type RefusedItem } from '@memoryd/contract';
+import { removeSecrets } from '@memoryd/engine';
 import { type ForeignFormat, LEFT_OUT, type LeftOutReason, type Part } from './format.ts';
 import { type OwnerOptions, Owners } from './owners.ts';
 
@@ -8,6 +9,14 @@ export interface Refusals {
   refused: RefusedItem[];
 }
 
+export interface PreviewOptions extends OwnerOptions {
+  /** Whether secrets are removed from the shown texts; true if absent. */
+  redact?: boolean | undefined;
+}
+
+/** Characters of a text in which secrets are looked for. More than a preview shows, since a secret may reach beyond it. */
+const REDACTED_CHARS = 4096;
+
 /**
  * Reads all parts of a source, and returns what an import would do. Holds no texts but the first ones.
  *
@@ -16,10 +25,10 @@ export interface Refusals {
 export async function createPreview(
   from: ForeignFormat,
   parts: AsyncIterable<Part>,
-  options: OwnerOptions,
+  options: PreviewOptions,
 ): Promise<{ preview: ImportPreview; refusals: Refusals }> {
   const owners = new Owners(options);
-  const texts = new TextSummary();
+  const texts = new TextSummary(options.redact !== false);
   const leftOut = new Map<LeftOutReason, number>();
   const refusals: Refusals = { refused_count: 0, refused: [] };
   const leaveOut = (reason: LeftOutReason, count: number) => leftOut.set(reason, (leftOut.get(reason) ?? 0) + count);
@@ -53,10 +62,15 @@ class TextSummary {
   readonly #first: PreviewedText[] = [];
   #firstAt = Number.POSITIVE_INFINITY;
   #lastAt = Number.NEGATIVE_INFINITY;
+  readonly #isRedacted: boolean;
+
+  constructor(isRedacted: boolean) {
+    this.#isRedacted = isRedacted;
+  }
 
   add(text: ImportedText): void {
     this.#count += 1;
-    if (this.#first.length < LIMITS.previewedTexts) this.#first.push(toPreviewedText(text));
+    if (this.#first.length < LIMITS.previewedTexts) this.#first.push(toPreviewedText(text, this.#isRedacted));
     if (text.session_id && this.#sessions.size < LIMITS.countedSessions) this.#sessions.add(text.session_id);
     const time = text.created_at ?? text.assumed_created_at;
     if (!time) return;
@@ -81,7 +95,9 @@ class TextSummary {
 
 const PREVIEWED = ['tags', 'session_id', 'user_id', 'created_at', 'valid_from', 'valid_to', 'metadata'] as const;
 
-function toPreviewedText(text: ImportedText): PreviewedText {
+function toPreviewedText(whole: ImportedText, isRedacted: boolean): PreviewedText {
+  const start = { ...whole, content: whole.content.slice(0, REDACTED_CHARS) };
+  const text = isRedacted ? removeSecrets(start).request : start;
   const shown = PREVIEWED.filter((field) => text[field] != null).map((field) => [field, text[field]]);
   return {
     // Code points, so that no character is cut in half.

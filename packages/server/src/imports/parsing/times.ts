@@ -3,19 +3,21 @@ import { MAX_TIME_MS, MIN_TIME_MS, parseTime } from '@memoryd/contract';
 /** Numbers from here on are milliseconds since 1970, others seconds: 1e11 s is in the year 5138, 1e11 ms in 1973. */
 const MIN_MS = 1e11;
 
+const DATE = /^\d{4}-\d\d-\d\d$/;
 const WITHOUT_ZONE = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?$/i;
 
 /**
  * Returns a time of another program as the service takes it; undefined if the value is none. Numbers are seconds or
- * milliseconds since 1970. Texts are ISO 8601, or numbers.
+ * milliseconds since 1970. Texts are ISO 8601, or numbers. A date is the beginning of its day.
  *
- * @param timeZone the zone of a time without one, as an IANA name; UTC if absent
+ * @param timeZone the zone of a date, and of a time without one, as an IANA name; UTC if absent
  */
 export function toImportedTime(value: unknown, timeZone = 'UTC'): string | undefined {
   if (typeof value === 'number') return toTimestamp(Math.abs(value) >= MIN_MS ? value : value * 1000);
   if (typeof value !== 'string') return undefined;
   const text = value.trim();
   if (/^-?\d+(?:\.\d+)?$/.test(text) && text.replace('-', '').length > 8) return toImportedTime(Number(text));
+  if (DATE.test(text)) return toZonedTime(`${text}T00:00`, timeZone);
   const ms = parseTime(text);
   if (ms !== undefined) return toTimestamp(ms);
   return WITHOUT_ZONE.test(text) ? toZonedTime(text, timeZone) : undefined;
