@@ -14,7 +14,7 @@ import { getExternalKey } from './memory-rows.ts';
 import { count, type Queries, type Transaction } from './queries.ts';
 import type { Rooms } from './quotas.ts';
 import { repeatStore } from './repeat-store.ts';
-import { raw, sql } from './sql.ts';
+import { raw, type Sql, sql } from './sql.ts';
 
 /** Number of an owner's newest imports that are never deleted. Older ones are deleted once no memory belongs to them. */
 const MIN_LISTED_IMPORTS = 1000;
@@ -71,9 +71,24 @@ export function importRun(
   id: string,
   of: OwnerFilter,
 ): Promise<ImportRun | undefined> {
-  return queries.row<ImportRun>(
-    sql`${RUN} WHERE m.namespace = ${namespace} AND m.id = ${id} AND ${isOfOwners(queries.dialect, of)}`,
+  return queries.row<ImportRun>(sql`${RUN} WHERE ${isRun(queries, namespace, id, of)}`);
+}
+
+/** Returns the number of the import that `importRun` would return, without counting its memories. */
+export async function findImportNumber(
+  queries: Queries,
+  namespace: string,
+  id: string,
+  of: OwnerFilter,
+): Promise<number | undefined> {
+  const run = await queries.row<{ no: number }>(
+    sql`SELECT m.no FROM import_run m WHERE ${isRun(queries, namespace, id, of)}`,
   );
+  return run?.no;
+}
+
+function isRun({ dialect }: Queries, namespace: string, id: string, of: OwnerFilter): Sql {
+  return sql`m.namespace = ${namespace} AND m.id = ${id} AND ${isOfOwners(dialect, of)}`;
 }
 
 /** See `Storage.imports`. Must run in a snapshot. */

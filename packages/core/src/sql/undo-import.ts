@@ -3,7 +3,7 @@ import type { DeletedMemory } from '../ports/storage-memories.ts';
 import { rememberFields } from './field-history.ts';
 import { type FoundMemory, findByOrdinal } from './find-memory.ts';
 import { detachDuplicate, eraseGroups, toDeleted } from './forget-memories.ts';
-import { importRun } from './imports.ts';
+import { findImportNumber } from './imports.ts';
 import type { Transaction } from './queries.ts';
 import { raw, sql } from './sql.ts';
 
@@ -30,15 +30,15 @@ export async function undoImportBatch(
   of: OwnerFilter,
   { after, at }: { after: number; at: number },
 ): Promise<UndoneBatch | undefined> {
-  const run = await importRun(transaction, namespace, id, of);
-  if (!run) return undefined;
-  const isRun = sql`namespace = ${namespace} AND no = ${run.no}`;
+  const no = await findImportNumber(transaction, namespace, id, of);
+  if (no === undefined) return undefined;
+  const isRun = sql`namespace = ${namespace} AND no = ${no}`;
   await transaction.run(sql`UPDATE import_run SET undoing = 1 WHERE ${isRun} AND undoing = 0`);
   const batch = await transaction.rows<BatchRow>(sql`
     SELECT m.ordinal, m.id, m.merged_into AS "mergedInto",
       CASE WHEN i.version = m.version THEN 1 ELSE 0 END AS "isUnchanged"
     FROM imported_memory i CROSS JOIN memory m
-    WHERE i.namespace = ${namespace} AND i.run = ${run.no} AND i.ordinal > ${after}
+    WHERE i.namespace = ${namespace} AND i.run = ${no} AND i.ordinal > ${after}
       AND m.namespace = i.namespace AND m.ordinal = i.ordinal
     ORDER BY i.ordinal LIMIT ${MAX_UNDONE_AT_ONCE}`);
   const last = batch.at(-1)?.ordinal;
@@ -49,7 +49,7 @@ export async function undoImportBatch(
   const kept = batch.filter(({ isUnchanged }) => !isUnchanged).map(({ ordinal }) => ordinal);
   await release(transaction, namespace, kept);
   const unchanged = batch.filter(({ isUnchanged }) => isUnchanged);
-  await detachOthers(transaction, { namespace, no: run.no }, unchanged, at);
+  await detachOthers(transaction, { namespace, no }, unchanged, at);
   const deleted = await eraseGroups(transaction, namespace, unchanged, { keepOwnText: true });
   return { deleted: deleted.map(toDeleted), kept: kept.length, last };
 }
