@@ -5,11 +5,13 @@ import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import type {
+  ApiKeyWithSecret,
   FileImportResponse,
   Import,
   ImportResponse,
   MemoriesResponse,
   Memory,
+  NewKey,
   RecallResponse,
   UndoImportResponse,
 } from '@memoryd/contract';
@@ -18,7 +20,7 @@ import { runCommand, toAnswer } from './command.ts';
 import { getJsonInProcess, getJsonLinesInProcess, runInProcess } from './command-in-process.ts';
 import { createTemporaryFolder } from './folders.ts';
 import { eventually, launch } from './process.ts';
-import { useServer, WORDS_ONLY } from './under-test.ts';
+import { startClient, useServer, WORDS_ONLY } from './under-test.ts';
 
 const env = { SERVICE_EMBEDDER: 'none' };
 const serverPackage = fileURLToPath(new URL('..', import.meta.url));
@@ -169,6 +171,22 @@ describe('memoryd import of another program', () => {
     expect(existsSync(place[1] as string)).toBe(false);
     await getJsonInProcess(['import', file, '--user', 'mara', '--source-user', 'ben', ...place], { env });
     expect(await listMemories(place)).toMatchObject([{ content: 'ben likes tea', user_id: 'mara' }]);
+  });
+
+  it('tells to use --user if the API key is of another user than the file names', async () => {
+    const operator = 'operator-key-of-this-test-of-imports';
+    const service = await startClient({ env: { ...WORDS_ONLY, SERVICE_API_KEY: operator } });
+    const { key } = await service.ok<ApiKeyWithSecret>({
+      ...{ method: 'POST', path: '/keys', headers: { authorization: `Bearer ${operator}` } },
+      json: { namespace: 'default', scope: 'write', user_id: 'mara' } satisfies NewKey,
+    });
+    const file = createFile('notes.jsonl', toJsonLines([{ id: '1', content: 'Boskoop keeps', user_id: 'ben' }]));
+    const place = ['--url', `http://127.0.0.1:${service.server.port}`, '--api-key', key];
+    const refused = await runInProcess(['import', file, ...place], { env });
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('Repeat the command with --user')]);
+    const repeated = await runInProcess(['import', file, '--user', 'mara', ...place], { env });
+    expect([repeated.code, repeated.stderr]).toEqual([0, expect.not.stringContaining('--user')]);
+    expect(await listMemories(place)).toMatchObject([{ content: 'Boskoop keeps', user_id: 'mara' }]);
   });
 
   it('takes the folder of an agent program without a file, and its answers with --capture turns', async () => {

@@ -28,6 +28,11 @@ export type ImportFlags = CommonFlags & {
   keepSecrets: boolean;
 };
 
+/** Shown if the service refuses texts because of their users. */
+const OTHER_USER =
+  'The API key stores memories of one user only, and the file names others. Repeat the command with --user and the user ' +
+  'of the key; with --source-user too, if the file has several users.';
+
 /**
  * Imports a source of another program: shows what it contains, asks on a terminal, stores, and prints the result. Sets
  * the exit code 1 if an item was refused.
@@ -50,6 +55,8 @@ export async function importForeign(
   const result = await runImport(source, detection, flags, env, onPreview);
   await print(flags, result, () => formatImport(result, shown, report, flags));
   if (result.import_id === undefined && !flags.json) note(getReason(flags));
+  const isForbidden = result.refused.some(({ error }) => error.code === 'FORBIDDEN');
+  if (isForbidden && toOwner(flags).user_id === undefined) note(OTHER_USER);
   if (result.refused_count > 0) process.exitCode = EXIT_CODES.failed.code;
 }
 
