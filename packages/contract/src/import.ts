@@ -9,7 +9,7 @@ import Type from './typebox.ts';
 export const ImportResponse = Type.Object({
   import_id: Type.Optional(
     Type.Union([ImportId], {
-      description: 'The id of the import, to undo it. Absent if no line after the header could be read.',
+      description: 'The id of the import, to undo it. Absent if no line was imported.',
     }),
   ),
   imported_count: Type.Integer({ minimum: 0, description: 'Number of lines that were imported.' }),

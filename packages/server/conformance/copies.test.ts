@@ -173,7 +173,8 @@ describe('exports and imports', () => {
     expect(await exportText(other)).toBe(lines);
     expect(await other.memories()).toMatchObject({ total: (await memoryd.memories()).total });
     const again = (await importText(other, lines, 'text/plain')).body;
-    expect(again).toEqual({ ...done, imported_count: 0, unchanged_count: count });
+    const { import_id: _undoable, ...others } = done;
+    expect(again).toEqual({ ...others, imported_count: 0, unchanged_count: count });
     expect(await exportText(other)).toBe(lines);
     // No run is exported, so none can be undone. The next run has no memory to promote.
     const [run] = (await memoryd.consolidations()).consolidations;
@@ -358,7 +359,6 @@ describe('the commands backup, restore, verify, export and import', () => {
     const below = join(copy, 'below');
     const failures = [
       [['import', nowhere, ...at()], `${nowhere} cannot be read (ENOENT); check the path and its permissions`],
-      [['import', folder, ...at()], `${folder} cannot be read (EISDIR); check the path and its permissions`],
       [['export', nowhere, ...at()], `${nowhere} cannot be created (ENOENT); check the folder and its permissions`],
       [['backup', nowhere, ...at()], `${nowhere} cannot be created (ENOENT); check the folder and its permissions`],
       [
@@ -375,9 +375,7 @@ describe('the commands backup, restore, verify, export and import', () => {
       ],
     ] as const;
     for (const [args, message] of failures) {
-      // `import` opens a folder before it fails, and only the end of the process closes it.
-      const run = args[1] === folder && args[0] === 'import' ? runCommand : runInProcess;
-      const { code, stderr } = await run([...args]);
+      const { code, stderr } = await runInProcess([...args]);
       expect([code, stderr], args.join(' ')).toEqual([6, expect.stringMatching(/^[^\n]+\n$/)]);
       expect(stderr).toContain(message);
     }

@@ -172,6 +172,31 @@ export function importsContract(open: (clock: MovedClock) => Promise<MemoryApiUn
       expect(await getTimes()).toEqual([june, '2025-02-03T00:00:00.000Z']);
     });
 
+    it('a repeat clears the fields that the source has removed, and keeps the time of the memory', async () => {
+      const user_id = nextUser();
+      const request = { from: 'mem0', user_id } as const;
+      const full: ImportedText = {
+        ...{ ...toText('a'), created_at: '2024-05-01T10:00:00Z', tags: ['travel'], metadata: { title: 'Rain' } },
+        ...{ expires_at: '2030-01-01T00:00:00Z', valid_from: '2024-04-01T00:00:00Z', valid_to: '2029-01-01T00:00:00Z' },
+      };
+      await memory.importTexts(toStream([full]), request);
+      const repeat = await memory.importTexts(toStream([toText('a')]), request);
+      expect(repeat).toMatchObject({ updated_count: 1 });
+      const { memories } = await memory.session({ session_id: 'default', user_id });
+      const changed = await memory.memory(memories[0]?.id as string);
+      expect(changed).toMatchObject({ created_at: '2024-05-01T10:00:00.000Z', tags: [], metadata: {} });
+      const { expires_at = null, valid_from = null, valid_to = null } = changed;
+      expect([expires_at, valid_from, valid_to]).toEqual([null, null, null]);
+    });
+
+    it('null as the user and agent of a text means the owner of the import', async () => {
+      const user_id = nextUser();
+      const texts = [{ ...toText('a'), user_id: null, agent_id: null }];
+      const response = await memory.importTexts(toStream(texts), { from: 'csv', user_id, agent_id: 'helper' });
+      expect(response).toMatchObject({ imported_count: 1, refused: [] });
+      expect(await getTexts(user_id)).toEqual(['text a']);
+    });
+
     it('an import that runs cannot be undone', async () => {
       const user_id = nextUser();
       const texts = async function* () {
@@ -210,7 +235,7 @@ export function importsContract(open: (clock: MovedClock) => Promise<MemoryApiUn
       ]);
     });
 
-    it('an export can be imported and undone as a whole', async () => {
+    it('an export can be imported and undone as a whole, and a repeat without new memories is no import', async () => {
       const [user_id, copy] = [nextUser(), nextUser()];
       await memory.store({ content: 'one', user_id });
       await memory.store({ content: 'two', user_id });
@@ -221,6 +246,9 @@ export function importsContract(open: (clock: MovedClock) => Promise<MemoryApiUn
       }
       const { import_id, imported_count } = await memory.importMemories(toStream(lines), { user_id: copy });
       expect(imported_count).toBe(2);
+      const repeat = await memory.importMemories(toStream(lines), { user_id: copy });
+      expect(repeat).toMatchObject({ imported_count: 0, unchanged_count: 2 });
+      expect(repeat).not.toHaveProperty('import_id');
       expect(await getImports(copy)).toMatchObject([{ id: import_id, from: 'memoryd', memory_count: 2 }]);
       expect(await memory.undoImport(import_id as string)).toMatchObject({ forgotten_count: 2 });
       expect(await getTexts(copy)).toEqual([]);

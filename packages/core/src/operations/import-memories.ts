@@ -62,7 +62,13 @@ export async function importMemories(
     const response = await importAll(new Import(core, namespace, scope, getImportId), lines);
     if (!running) return response;
     const { id } = await running;
-    await core.storage.endImport(namespace, id, core.clock.now());
+    const at = core.clock.now();
+    if (response.imported_count === 0) {
+      // Nothing can be undone, so a repeated import leaves no row in the list of imports.
+      await core.storage.undoImport(namespace, id, { of: {}, at });
+      return response;
+    }
+    await core.storage.endImport(namespace, id, at);
     return { import_id: id, ...response };
   } finally {
     await running?.then(({ leave }) => leave()).catch(() => {});
@@ -288,7 +294,8 @@ export function withScope(scope: OwnScopeRequest, record: unknown): unknown {
   if (typeof record !== 'object' || record === null || Array.isArray(record)) return record;
   const own = record as OwnScopeRequest;
   for (const field of ['user_id', 'agent_id'] as const) {
-    if (scope[field] === undefined || own[field] === undefined || own[field] === scope[field]) continue;
+    const asked = own[field] ?? scope[field];
+    if (scope[field] === undefined || asked === scope[field]) continue;
     throw new MemoryError('FORBIDDEN', `${field} must be the ${field} of the import request, or omitted`);
   }
   return { ...record, ...scope };

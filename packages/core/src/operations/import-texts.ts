@@ -14,7 +14,7 @@ import {
 import type { Owner } from '@memoryd/search';
 import type { ImportProgress } from '../event-log.ts';
 import { importUndone } from '../ports/storage-imports.ts';
-import type { ImportMark, NewMemory, StoreOutcome } from '../ports/storage-memories.ts';
+import type { ChangedFields, ImportMark, NewMemory, StoreOutcome } from '../ports/storage-memories.ts';
 import { CHUNK_CHARS, CHUNK_MEMORIES, countNewChars } from '../record-size.ts';
 import { getRequestDigest } from '../request-digest.ts';
 import { assertOwnerGiven } from '../request-filter.ts';
@@ -25,6 +25,15 @@ import { acceptStore, catchMemoryError, publishStores, toNewMemory, toResponse }
 
 /** Minimum time between two events with the progress of an import, in ms. */
 const PROGRESS_INTERVAL_MS = 500;
+
+/** Fields that a repeat clears if the text no longer has them, because the source has removed them. */
+const CLEARED_FIELDS = [
+  'tags',
+  'metadata',
+  'expiresAt',
+  'validFrom',
+  'validTo',
+] as const satisfies (keyof ChangedFields)[];
 
 const checkRequest = createCheck(ImportTextsRequest, 'request');
 const checkText = createCheck(ImportedText, 'text');
@@ -150,7 +159,8 @@ class TextImport {
     const { aliases = [], assumed_created_at: assumed, ...request } = accepted as AcceptedFields;
     const timed = { ...(assumed && { created_at: assumed }), ...request };
     const memory = toNewMemory(this.#core, this.#namespace, timed, this.#arrivedAt);
-    return { request, aliases, memory, redacted };
+    const given = [...new Set([...(memory.given ?? []), ...CLEARED_FIELDS])];
+    return { request, aliases, memory: { ...memory, given }, redacted };
   }
 
   /** Prepares the chunk while the chunk before is written, then starts to write it. */
