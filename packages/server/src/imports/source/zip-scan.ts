@@ -18,6 +18,8 @@ import {
 const DESCRIPTOR_SIGNATURE = Buffer.from('PK\x07\x08', 'latin1');
 /** With its signature and sizes of 8 bytes. */
 const MAX_DESCRIPTOR_BYTES = 24;
+/** Maximum damaged entries of a scan. A broken download has one. Each costs a decoder, so many could take hours. */
+const MAX_DAMAGED = 1000;
 const ZIP64_EXTRA = 1;
 const IN_ZIP64_EXTRA = 0xffff_ffff;
 
@@ -29,7 +31,7 @@ interface Scanned {
 
 /**
  * Yields the entries of a zip without a readable directory, from the headers before their data. The scan goes forward
- * only: it decompresses an entry once if the header does not tell where its data ends.
+ * only: it decompresses an entry once if the header does not tell where its data ends. It ends after many damaged entries.
  */
 export async function* scanZip(
   handle: FileHandle,
@@ -37,6 +39,7 @@ export async function* scanZip(
   uncompressed: UncompressedBytes,
 ): AsyncGenerator<ZipEntry> {
   const reader = new BlockReader(handle);
+  let damagedCount = 0;
   for (let position: number | undefined = 0; position !== undefined && position < zipBytes; ) {
     const header = await readLocalHeader(reader, position);
     if (header === undefined) {
@@ -45,7 +48,8 @@ export async function* scanZip(
     }
     const scanned = await scanEntry(handle, reader, position, header, zipBytes, uncompressed);
     yield scanned.entry;
-    if (uncompressed.isExhausted) return;
+    if (scanned.entry.damage !== undefined) damagedCount += 1;
+    if (uncompressed.isExhausted || damagedCount >= MAX_DAMAGED) return;
     position = scanned.end;
   }
 }

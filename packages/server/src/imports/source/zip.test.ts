@@ -247,6 +247,23 @@ describe('the limits of a zip', () => {
     });
   });
 
+  it('end the search for entries without a directory after 1,000 damaged ones', async () => {
+    const header = Buffer.alloc(31, 0xff);
+    header.write('PK\x03\x04', 'latin1');
+    header.writeUInt32LE(8 | (8 << 16), 6);
+    header.fill(0, 10, 30);
+    const headers = Array.from({ length: 1500 }, (_, index) => {
+      const name = Buffer.from(String(index));
+      const named = Buffer.from(header);
+      named.writeUInt16LE(name.length, 26);
+      return Buffer.concat([named.subarray(0, 30), name, named.subarray(30)]);
+    });
+    const { bytes, directoryStart } = buildZip([GOOD]);
+    const { files, refused } = await openZip(Buffer.concat([bytes.subarray(0, directoryStart), ...headers]));
+    expect(files).toHaveLength(1001);
+    expect(refused).toEqual([{ place: expect.any(String), reason: NO_DIRECTORY }]);
+  });
+
   it('read no entry that lies in the data of another one', async () => {
     const inner = buildZip([{ name: 'inner', content: 'x'.repeat(500) }]);
     const stored = inner.bytes.subarray(0, inner.directoryStart);
