@@ -382,10 +382,10 @@ describe('the export of ChatGPT', () => {
     expect((await read(text)).ids).toEqual(['chatgpt:c1/__proto__', 'chatgpt:c1/constructor']);
   });
 
-  it('reads a conversation of 50,000 messages', async () => {
-    const messages = Array.from({ length: 50_000 }, (_, index) => message(`m${index}`, 'user', [`Note ${index}`]));
+  it('reads a conversation of 5,000 messages', async () => {
+    const messages = Array.from({ length: 5000 }, (_, index) => message(`m${index}`, 'user', [`Note ${index}`]));
 
-    expect(await countTexts(chatgpt, JSON.stringify([chain(messages)]))).toBe(50_000);
+    expect(await countTexts(chatgpt, JSON.stringify([chain(messages)]))).toBe(5000);
   });
 
   it.each([

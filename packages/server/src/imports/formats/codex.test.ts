@@ -188,6 +188,12 @@ describe('transcripts of Codex', () => {
     expect(refused.map(({ place }) => place)).toEqual(['line 2', 'line 7']);
   });
 
+  it('reads a transcript that names 30,000 sessions within the time of a test', async () => {
+    const others = Array.from({ length: 30_000 }, (_, index) => meta({ id: `session ${index}`, git: {} }));
+    const { texts } = await readFile(codex, toLines(meta(), ...others, ...prompt(ROSE, TURN)));
+    expect(texts).toEqual([expect.objectContaining({ content: ROSE, external_id: toKey(SESSION, TURN, ROSE) })]);
+  });
+
   it('recognizes transcripts of Codex with a first line of any length, and no other JSON lines', () => {
     expect(recognizes(codex, toLines(meta({ base_instructions: { text: 'x'.repeat(70_000) } })))).toBe(true);
     expect(recognizes(codex, toLines({ type: 'message', text: ROSE }))).toBe(false);

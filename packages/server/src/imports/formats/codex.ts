@@ -15,6 +15,9 @@ const INSTRUCTIONS = /^\s*(?:# AGENTS\.md instructions|<(?:INSTRUCTIONS|skill|us
 /** Maximum messages without an event that are held until it is known whether a person sent them. */
 const MAX_CANDIDATES = 32;
 
+/** Maximum sessions that are held. A fork names the session before it, so that few are named in one file. */
+const MAX_SESSIONS = 1000;
+
 /**
  * Transcripts of Codex: `~/.codex/sessions/YEAR/MONTH/DAY/rollout-TIME-ID.jsonl`. Each line is {timestamp, type, payload}.
  * Files of 2025 have the payload alone, after a first line with `id` and `timestamp`.
@@ -119,7 +122,7 @@ class Rollout {
       this.#isByAgent = payload.thread_source === 'subagent' || toBody(payload.source)?.subagent !== undefined;
     }
     for (const session of [id, getText(payload, 'forked_from_id') ?? id]) {
-      if (this.#sessions.some((known) => known.id === session)) continue;
+      if (this.#sessions.length >= MAX_SESSIONS || this.#sessions.some((known) => known.id === session)) continue;
       this.#sessions.push({ id: session, at: getIdTime(session) ?? Number.POSITIVE_INFINITY });
     }
   }

@@ -95,11 +95,11 @@ class PendingRow {
 
   add(line: TextLine): 'open' | 'complete' | { refused: string } {
     // Lines that are blank are not reported, but belong to a cell in quotes.
-    const last = this.lines.at(-1)?.number ?? line.number;
-    if (this.#quoted !== undefined) this.#quoted += '\n'.repeat(Math.max(line.number - last, 0));
+    const breakCount = line.number - (this.lines.at(-1)?.number ?? line.number);
     this.lines.push(line);
-    this.#charCount += line.text.length;
+    this.#charCount += breakCount + line.text.length;
     if (this.#charCount > MAX_ROW_CHARS) return { refused: `the row is longer than ${MAX_ROW_CHARS} characters` };
+    if (this.#quoted !== undefined) this.#quoted += '\n'.repeat(breakCount);
     for (let at = 0; ; ) {
       const next = this.#quoted === undefined ? this.#readCell(line.text, at) : this.#readQuoted(line.text, at);
       if (typeof next !== 'number') return next;

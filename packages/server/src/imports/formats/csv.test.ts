@@ -225,9 +225,9 @@ describe('csv', () => {
   });
 
   it('reads a table in which every row has an open quote within the time of a test', async () => {
-    const { refused } = await read(`text,n\n${'a,"b ""c\n'.repeat(100_000)}`);
+    const { refused } = await read(`text,n\n${'a,"b ""c\n'.repeat(20_000)}`);
 
-    expect(refused.length).toBeGreaterThan(40_000);
+    expect(refused.length).toBeGreaterThan(8000);
   });
 
   it('keeps only what metadata can hold', async () => {

@@ -32,7 +32,9 @@ export function parseNote(note: string, timeZone: string): Note {
   const { mark, matter, text, line } = splitNote(note);
   if (matter === undefined) return { frontMatter: { problems: [] }, text: note, line: 1 };
   try {
-    const fields: unknown = mark === '+++' ? parseToml(matter) : parseYaml(matter, { logLevel: 'error' });
+    // The check for repeated fields takes quadratic time. The last of them counts.
+    const fields: unknown =
+      mark === '+++' ? parseToml(matter) : parseYaml(matter, { logLevel: 'error', uniqueKeys: false });
     if (isObject(fields)) return { frontMatter: toFrontMatter(fields, timeZone), text, line };
     // Two rules around a paragraph look like front matter.
     return fields === null

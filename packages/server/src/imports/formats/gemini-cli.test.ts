@@ -146,6 +146,15 @@ describe('transcripts of Gemini CLI', () => {
     expect(refused.map(({ place }) => place)).toEqual(places);
   });
 
+  it('reads 12,000 answers to one prompt within the time of a test, and counts their calls of tools', async () => {
+    const answers = Array.from({ length: 12_000 }, (_, index) =>
+      message('gemini', `g${index}`, index === 0 ? 'Behind the shed.' : '', { toolCalls: [{ id: `t${index}` }] }),
+    );
+    const { contents, leftOut } = await readFile(geminiCli, toLines(meta(), message('user', 'u1', FERN), ...answers));
+    expect(contents).toEqual([FERN, 'Behind the shed.']);
+    expect(leftOut).toEqual({ tool: 12_000 });
+  });
+
   it('recognizes both forms of a transcript, and no other JSON', () => {
     expect(recognizes(geminiCli, toLines(meta()))).toBe(true);
     expect(recognizes(geminiCli, JSON.stringify(former))).toBe(true);

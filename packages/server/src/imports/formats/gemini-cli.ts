@@ -10,6 +10,8 @@ const FIELDS = ['sessionId', 'kind', 'directories'];
 
 /** Maximum UTF-16 units of the answers of one turn that are held, of which the hooks store the first 4,000. */
 const MAX_ANSWER_CHARS = 65_536;
+/** Maximum answers of one turn that are held. Texts of further answers would be cut off. */
+const MAX_ANSWERS = 10_000;
 
 /** The folder in the first message of a session, which the program writes. */
 const WORKSPACE = /^<session_context>.*?Workspace Directories:\*\*\s*\n\s*- ([^\n]+)\n/s;
@@ -77,6 +79,13 @@ async function* readDocument(chat: Chat, file: SourceFile): AsyncIterable<Part> 
   }
 }
 
+/** A message of the model. */
+interface Answer {
+  text: string;
+  toolCount: number;
+  hasThoughts: boolean;
+}
+
 /** A transcript while it is read. */
 class Chat {
   readonly #transcript: Transcript;
@@ -84,7 +93,10 @@ class Chat {
   #folder: string | undefined;
   #isByAgent = false;
   /** Answers of the turn by the ids of their messages. The hooks report them as one text. */
-  readonly #answers = new Map<string, { text: string; toolCount: number; hasThoughts: boolean }>();
+  readonly #answers = new Map<string, Answer>();
+  #answerChars = 0;
+  /** Time of the last answer. */
+  #answeredAt: number | undefined;
 
   constructor(transcript: Transcript) {
     this.#transcript = transcript;
@@ -117,7 +129,7 @@ class Chat {
   }
 
   *end(): Iterable<Part> {
-    this.#countAnswers();
+    this.#endAnswers();
     yield* this.#transcript.end();
   }
 
@@ -131,7 +143,7 @@ class Chat {
       yield { kind: 'refused', place, reason: 'the file names no session before the message' };
       return;
     }
-    this.#countAnswers();
+    this.#endAnswers();
     yield* this.#transcript.prompt({
       ...{ session: this.#session, text: joinTexts(blocks), at, place, folder: this.#folder },
       isAutomatic: this.#isByAgent,
@@ -146,22 +158,34 @@ class Chat {
   #readAnswer(body: Body, at: number | undefined): void {
     const id = getText(body, 'id') ?? '';
     const known = this.#answers.get(id);
-    const others = [...this.#answers].reduce((chars, [other, { text }]) => chars + (other === id ? 0 : text.length), 0);
-    this.#answers.set(id, {
+    const others = this.#answerChars - (known?.text.length ?? 0);
+    const answer = {
       text: joinTexts(getBlocks(body.content)).slice(0, Math.max(0, MAX_ANSWER_CHARS - others)),
       toolCount: Math.max(getItems(body, 'toolCalls').length, known?.toolCount ?? 0),
       hasThoughts: getItems(body, 'thoughts').length > 0,
-    });
-    const texts = [...this.#answers.values()].map(({ text }) => text).filter((text) => text !== '');
-    this.#transcript.answer(texts.join('\n'), at);
+    };
+    if (!known && this.#answers.size >= MAX_ANSWERS) {
+      this.#count(answer);
+      return;
+    }
+    this.#answers.set(id, answer);
+    this.#answerChars = others + answer.text.length;
+    this.#answeredAt = at;
   }
 
-  #countAnswers(): void {
-    for (const { toolCount, hasThoughts } of this.#answers.values()) {
-      this.#transcript.leaveOut('tool', toolCount);
-      this.#transcript.leaveOut('thought', hasThoughts ? 1 : 0);
-    }
+  /** Gives the answers of a turn to the transcript as one text. */
+  #endAnswers(): void {
+    const answers = [...this.#answers.values()];
+    const texts = answers.flatMap(({ text }) => (text === '' ? [] : [text]));
+    this.#transcript.answer(texts.join('\n'), this.#answeredAt);
+    for (const answer of answers) this.#count(answer);
     this.#answers.clear();
+    this.#answerChars = 0;
+  }
+
+  #count({ toolCount, hasThoughts }: Answer): void {
+    this.#transcript.leaveOut('tool', toolCount);
+    this.#transcript.leaveOut('thought', hasThoughts ? 1 : 0);
   }
 }
 

@@ -107,6 +107,17 @@ describe('jsonl', () => {
     ]);
   });
 
+  it.each([
+    ['that do not match', `{${'[{]]'.repeat(200_000)}`],
+    ['that open and close in a deep place', `${'['.repeat(400_000)}${'[]'.repeat(200_000)}`],
+  ])('reads much of brackets %s within the time of a test', async (_case, text) => {
+    const { texts, refused } = await read(text);
+
+    expect(texts).toEqual([]);
+    expect(refused).toHaveLength(1);
+    expect(jsonl.recognizes({ path: 'a', text, isWhole: true })).toBe(false);
+  });
+
   it('removes characters that cannot be stored, and cuts what is too long', async () => {
     const { texts } = await read(
       JSON.stringify({

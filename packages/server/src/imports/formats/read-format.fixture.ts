@@ -48,7 +48,8 @@ export async function readFile(
     else if (part.kind === 'left-out') read.leftOut[part.reason] = (read.leftOut[part.reason] ?? 0) + part.count;
     else read.texts.push(part.text);
   }
-  for (const text of read.texts) expect(checkText(text)).toEqual([]);
+  // One call for all, since each takes 0.1 ms.
+  expect(read.texts.flatMap((text) => checkText(text))).toEqual([]);
   read.contents = read.texts.map((text) => text.content);
   read.ids = read.texts.map((text) => text.external_id);
   return read;

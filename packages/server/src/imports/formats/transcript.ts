@@ -5,6 +5,7 @@ import type { Body } from '../../hooks/programs/program.ts';
 import { type Project, readProject, toFolderProject } from '../../hooks/project.ts';
 import { toAnswerText, toTurnRequest } from '../../hooks/turn-text.ts';
 import type { FormatOptions, LeftOutReason, Part } from '../format.ts';
+import { LeftOutCounts } from '../left-out-counts.ts';
 import { readLines } from '../parsing/read-lines.ts';
 import { toImportedTime } from '../parsing/times.ts';
 import type { SourceFile } from '../source/source.ts';
@@ -53,7 +54,7 @@ interface Turn {
 export class Transcript {
   readonly #program: string;
   readonly #options: FormatOptions;
-  readonly #leftOut = new Map<LeftOutReason, number>();
+  readonly #leftOut = new LeftOutCounts();
   #turn: Turn | undefined;
   #project: { session: string; value: Project | undefined } | undefined;
 
@@ -64,7 +65,7 @@ export class Transcript {
 
   /** Counts items that are no memories. */
   leaveOut(reason: LeftOutReason, count = 1): void {
-    if (count > 0) this.#leftOut.set(reason, (this.#leftOut.get(reason) ?? 0) + count);
+    this.#leftOut.add(reason, count);
   }
 
   /** Begins a turn, and gives the texts of the turn before it. A repetition of the last prompt continues its turn. */
@@ -105,7 +106,7 @@ export class Transcript {
   /** Gives the texts of the last turn, and the counts. */
   *end(): Iterable<Part> {
     yield* this.#endTurn();
-    for (const [reason, count] of this.#leftOut) yield { kind: 'left-out', reason, count };
+    yield* this.#leftOut.toParts();
   }
 
   *#endTurn(): Iterable<Part> {
@@ -202,8 +203,9 @@ export async function* readObjects(file: SourceFile): AsyncIterable<TranscriptLi
   }
 }
 
-/** Returns a JSON object; undefined for any other text. */
+/** Returns a JSON object; undefined for any other text. An error of `JSON.parse` costs more than the look at the start. */
 export function parseObject(text: string): Body | undefined {
+  if (!/^\s*\{/.test(text)) return undefined;
   try {
     return toBody(JSON.parse(text));
   } catch {
@@ -226,9 +228,12 @@ export function getBlocks(value: unknown): Body[] {
   });
 }
 
+/** Lines by which a transcript is recognized. Lines of other files are parsed in vain. */
+const MAX_HEAD_LINES = 200;
+
 /** Returns the objects of the complete first lines of a file. */
 export function getHeadObjects(head: { text: string; isWhole: boolean }): Body[] {
-  const lines = head.text.split('\n');
+  const lines = head.text.split('\n', MAX_HEAD_LINES + 1);
   return (head.isWhole ? lines : lines.slice(0, -1)).flatMap((line) => {
     const body = parseObject(line);
     return body ? [body] : [];

@@ -10,9 +10,16 @@ export interface HeadItem {
 /** A string, of which the last may have no end, or a bracket. */
 const TOKEN = /"(?:[^"\\]|\\[\s\S])*(?:"|$)|[[\]{}]/g;
 
-interface Token {
-  text: string;
-  at: number;
+/** Brackets around the first object of a list in a field of the document, with its own. */
+const MAX_ITEM_DEPTH = 3;
+
+/** An open bracket of the first levels. */
+interface Bracket {
+  isObject: boolean;
+  /** The list of the object, if it is one to return. */
+  list: string | undefined;
+  /** Index of the bracket in the text. */
+  start: number;
 }
 
 /**
@@ -21,46 +28,58 @@ interface Token {
  */
 export function readHeadItems(text: string): HeadItem[] {
   if (!/^\s*[[{]/.test(text)) return [];
-  const tokens = Array.from(text.matchAll(TOKEN), (match): Token => ({ text: match[0], at: match.index }));
-  const items: HeadItem[] = [];
-  let open = '';
-  let name = '';
-  for (const [index, token] of tokens.entries()) {
-    if (token.text.startsWith('"')) {
-      if (open === '{') name = token.text.slice(1, -1);
-      continue;
-    }
-    open = /[[{]/.test(token.text) ? open + token.text : open.slice(0, -1);
+  const head = new HeadReader(text);
+  for (const { 0: token, index } of text.matchAll(TOKEN)) {
+    head.take(token, index);
     // The rest is another document, such as the next of several JSON lines.
-    if (open === '') break;
-    items.push(...toItems(getList(open, tokens, index, name), text, tokens, index));
+    if (head.depth === 0) break;
   }
-  return items;
+  return head.items;
 }
 
-function toItems(list: string | undefined, text: string, tokens: readonly Token[], index: number): HeadItem[] {
-  const item = list === undefined ? undefined : parseObject(text, tokens, index);
-  return list !== undefined && item ? [{ list, item }] : [];
-}
+/** Finds the objects in one pass, so that the time is proportional to the length also if brackets do not match. */
+class HeadReader {
+  readonly items: HeadItem[] = [];
+  /** Number of open brackets. */
+  depth = 0;
+  readonly #text: string;
+  readonly #open: Bracket[] = [];
+  /** The last name of a field of the document. */
+  #name = '';
+  #previous = '';
 
-/** Returns the list of an object that is the document, or the first of a list. */
-function getList(open: string, tokens: readonly Token[], index: number, name: string): string | undefined {
-  if (open === '{' && index === 0) return '$';
-  if (tokens[index]?.text !== '{' || tokens[index - 1]?.text !== '[') return undefined;
-  if (open === '[{') return '*';
-  return open === '{[{' ? name : undefined;
-}
-
-function parseObject(text: string, tokens: readonly Token[], first: number): Record<string, unknown> | undefined {
-  let depth = 0;
-  for (let index = first; index < tokens.length; index++) {
-    const { text: token = '', at = 0 } = tokens[index] ?? {};
-    if (token === '{') depth++;
-    if (token !== '}' || --depth > 0) continue;
-    const value = parse(text.slice(tokens[first]?.at, at + 1));
-    return isObject(value) ? value : undefined;
+  constructor(text: string) {
+    this.#text = text;
   }
-  return undefined;
+
+  take(token: string, index: number): void {
+    if (token === '{' || token === '[') this.#begin(token === '{', index);
+    else if (token === '}' || token === ']') this.#end(index);
+    else if (this.depth === 1 && this.#open[0]?.isObject) this.#name = token.slice(1, -1);
+    this.#previous = token;
+  }
+
+  #begin(isObject: boolean, start: number): void {
+    if (this.depth < MAX_ITEM_DEPTH) this.#open.push({ isObject, start, list: isObject ? this.#getList() : undefined });
+    this.depth += 1;
+  }
+
+  #end(index: number): void {
+    this.depth -= 1;
+    const { list, start } = (this.depth < MAX_ITEM_DEPTH ? this.#open.pop() : undefined) ?? {};
+    if (list === undefined) return;
+    const item = parse(this.#text.slice(start, index + 1));
+    if (isObject(item)) this.items.push({ list, item });
+  }
+
+  /** Returns the list of an object that begins, if it is the document or the first of a list. */
+  #getList(): string | undefined {
+    const [outer, inner] = this.#open;
+    if (!outer) return '$';
+    if (this.#previous !== '[') return undefined;
+    if (!inner) return '*';
+    return outer.isObject ? this.#name : undefined;
+  }
 }
 
 function parse(text: string): unknown {

@@ -37,10 +37,14 @@ function toZonedTime(text: string, timeZone: string): string | undefined {
   return toTimestamp(local - getOffsetMs(first, timeZone));
 }
 
+/** The last formatter, because its creation takes longer than its use. An import has one time zone. */
+let zoned: { timeZone: string; formatter: Intl.DateTimeFormat } | undefined;
+
 function getOffsetMs(ms: number, timeZone: string): number {
-  const name = new Intl.DateTimeFormat('en', { timeZone, timeZoneName: 'longOffset' })
-    .formatToParts(ms)
-    .find(({ type }) => type === 'timeZoneName')?.value;
+  if (zoned?.timeZone !== timeZone) {
+    zoned = { timeZone, formatter: new Intl.DateTimeFormat('en', { timeZone, timeZoneName: 'longOffset' }) };
+  }
+  const name = zoned.formatter.formatToParts(ms).find(({ type }) => type === 'timeZoneName')?.value;
   const [, sign, hours = '0', minutes = '0'] = /^GMT([+-])(\d\d):?(\d\d)?/.exec(name ?? '') ?? [];
   return (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes)) * 60_000;
 }
