@@ -132,6 +132,12 @@ describe('csv', () => {
     expect(again.ids.slice(1)).toEqual(ids);
   });
 
+  it('reads a time that ends with UTC, as databases write it, in any time zone', async () => {
+    const { texts } = await read('text,date\na b,2026-07-01 10:00:00 UTC\n', { timeZone: 'Europe/Berlin' });
+
+    expect(texts[0]?.created_at).toBe('2026-07-01T10:00:00.000Z');
+  });
+
   it('reads times without a zone in the given time zone', async () => {
     const { texts } = await read('text,date\na b,2026-07-01 10:00\n', { timeZone: 'Europe/Berlin' });
 

@@ -15,7 +15,8 @@ const WITHOUT_ZONE = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?$/i;
 export function toImportedTime(value: unknown, timeZone = 'UTC'): string | undefined {
   if (typeof value === 'number') return toTimestamp(Math.abs(value) >= MIN_MS ? value : value * 1000);
   if (typeof value !== 'string') return undefined;
-  const text = value.trim();
+  // Databases and Ruby write `2026-01-31 10:00:00 UTC`.
+  const text = value.trim().replace(/ UTC$/, 'Z');
   if (/^-?\d+(?:\.\d+)?$/.test(text) && text.replace('-', '').length > 8) return toImportedTime(Number(text));
   if (DATE.test(text)) return toZonedTime(`${text}T00:00`, timeZone);
   const ms = parseTime(text);
