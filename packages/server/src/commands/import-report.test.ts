@@ -31,7 +31,7 @@ describe('the preview of an import', () => {
       refused: [createRefused('conversation 3, message 7', 'the time is none')],
     });
     expect(formatPreview(preview, OPTIONS)).toBe(
-      `ChatGPT export: 2 memories in 1 session, from 2024-02-01 09:30Z to 2026-11-03 18:05Z
+      `ChatGPT export: 2 memories in 1 session, from 2024-02-01 to 2026-11-03
   2024-02-01 09:30Z  Which apples keep until spring?
   and 1 more
 Left out:

@@ -23,6 +23,7 @@ export interface ReportOptions extends TimeFlags {
 }
 
 const INDENT = '  ';
+const DAY_CHARS = 'YYYY-MM-DD'.length;
 /** Lines are wrapped at this width, or wider, even if the terminal is narrower. */
 const MIN_LINE_COLUMNS = 20;
 
@@ -56,11 +57,15 @@ function formatContent({ found_count, session_count, first_at, last_at }: Import
   const isCounted = session_count < LIMITS.countedSessions;
   const sessions =
     session_count === 0 ? '' : ` in ${formatCount(session_count, 'session')}${isCounted ? '' : ' or more'}`;
-  const period =
-    first_at === undefined || last_at === undefined
-      ? ''
-      : `, from ${toShortTime(first_at, flags)} to ${toShortTime(last_at, flags)}`;
-  return `${memories}${sessions}${period}`;
+  return `${memories}${sessions}${formatPeriod(first_at, last_at, flags)}`;
+}
+
+/** Returns the first and the last day, so that the line fits into 80 columns. */
+function formatPeriod(firstAt: string | undefined, lastAt: string | undefined, flags: TimeFlags): string {
+  if (firstAt === undefined || lastAt === undefined) return '';
+  const first = toShortTime(firstAt, flags).slice(0, DAY_CHARS);
+  const last = toShortTime(lastAt, flags).slice(0, DAY_CHARS);
+  return first === last ? `, dated ${first}` : `, from ${first} to ${last}`;
 }
 
 /** Returns the time and the beginning of a text as one line. */

@@ -8,10 +8,10 @@ import { listImports, type UndoFlags, undoImport } from './import-undo.ts';
 import { isTyped } from './input.ts';
 import { OWN_SCOPE_OPTIONS, withMemoryOptions } from './memories.ts';
 
-/** The options that say how a file is imported. None of them goes with `--list` or `--undo`. */
+/** The options for importing a file. They conflict with `--list` and `--undo`. */
 const FILE_OPTIONS: readonly Option[] = [
   new Option('--from <format>', 'Format of the file. Default: recognized by its content.').choices(IMPORT_FORMATS),
-  new Option('--dry-run', 'Show what the file contains, and store nothing.'),
+  new Option('--dry-run', 'Show the preview, and store nothing.'),
   new Option(
     '--map <pairs>',
     'For csv and jsonl: the column of each field, such as content=text,created_at=date. Can be repeated.',
@@ -19,7 +19,7 @@ const FILE_OPTIONS: readonly Option[] = [
   new Option('--rest <place>', 'For csv and jsonl: store columns without a field as metadata.').choices(['metadata']),
   new Option(
     '--capture <texts>',
-    'For agent programs: prompts; or turns, which adds the last answer of each turn. Default: prompts.',
+    'For agent programs: store prompts, or turns, which are prompts and the last answer to each. Default: prompts.',
   ).choices(['prompts', 'turns']),
   new Option('--source-user <name>', 'Import only the memories of this user of the file.'),
   new Option('--no-redact', 'Do not remove passwords and keys from the texts.'),
@@ -34,17 +34,17 @@ export const importCommand: AddCommand = (program, env) => {
     .argument('[file]', 'file or folder; - reads an export of memoryd from standard input')
     .summary('Store memories from an export, or from another program.')
     .description(
-      'Store memories from an export of memoryd, or from a file or folder of another program. Shows what the file contains, ' +
-        'and asks on a terminal. Existing memories stay unchanged, so that you can repeat an import that was interrupted. The ' +
-        'exit code is 1 if an item was refused. With --from claude-code, codex or gemini-cli, the default is the folder of ' +
-        'its conversations.',
+      'Store memories from an export of memoryd, or from a file or folder of another program. For another program, the ' +
+        'command shows a preview, and asks on a terminal. A repeated import stores nothing twice, and overwrites no memory ' +
+        'that you have changed. The exit code is 1 if an item was refused. With --from claude-code, codex or gemini-cli, the ' +
+        'default file is the folder of its conversations.',
     );
   withOptions(command, [
     ...FILE_OPTIONS,
     new Option('--list', 'List imports, newest first.').conflicts([...FILE_KEYS, 'undo', 'yes']),
     new Option(
       '--undo [id]',
-      'Forget the memories of an import that nobody has changed since. Without an id, asks about the newest import.',
+      'Forget the memories that an import brought, except memories that were changed later. Without an id, asks about the newest import.',
     ).conflicts(FILE_KEYS),
     new Option('--yes', 'Do not ask.'),
   ]);
@@ -71,7 +71,7 @@ async function run(file: string | undefined, flags: ImportFlags & UndoFlags, env
   return mode === 'list' ? listImports(flags, env) : undoImport(flags, env);
 }
 
-/** Returns what is imported without a file: the conversations of an agent program, or standard input. */
+/** Returns the path that is imported if none is given: the conversations of an agent program, or standard input. */
 async function getDefaultPath(from: ImportFormat | undefined): Promise<string> {
   if (from === undefined || from === 'memoryd') {
     if (!isTyped()) return '-';

@@ -82,16 +82,16 @@ describe('detectFormat', () => {
     expect(await detect({ a: text, b: ` ${text}` })).toMatchObject({ format: 'claude-code', paths: ['a', 'b'] });
   });
 
-  it('asks for one of several formats, and names them with their files', async () => {
+  it('refuses files of several formats, and lists the formats with their numbers of files', async () => {
     await expect(detect({ 'a.json': CHATS, 'b.jsonl': TRANSCRIPT, 'c.md': NOTE })).rejects.toMatchObject({
       code: 'INVALID_REQUEST',
       message: expect.stringMatching(
-        /several formats: chatgpt \(1 file\), claude-code \(1 file\), markdown \(1 file\); choose one with from/,
+        /^from must name one format.+ chatgpt \(1 file\), claude-code \(1 file\), markdown \(1 file\); import the others/,
       ),
     });
   });
 
-  it('asks for one of several general formats', async () => {
+  it('refuses files of several general formats', async () => {
     await expect(detect({ 'a.csv': 'content,date\na,b\n', 'b.md': NOTE })).rejects.toMatchObject({
       code: 'INVALID_REQUEST',
       message: expect.stringContaining('csv (1 file), markdown (1 file)'),
@@ -102,7 +102,7 @@ describe('detectFormat', () => {
     await expect(detect({ 'a.json': CHATS }, 'codex')).rejects.toMatchObject({
       code: 'INVALID_REQUEST',
       message: expect.stringMatching(
-        /no file of the format codex, which needs the folder .+; it seems to be .+ chatgpt$/,
+        /no file of the format codex, which needs the folder .+; its format seems to be chatgpt$/,
       ),
     });
     await expect(detect({ 'a.json': CHATS }, 'memoryd')).rejects.toMatchObject({ code: 'INVALID_REQUEST' });
@@ -110,9 +110,9 @@ describe('detectFormat', () => {
 
   it('names all formats with their files if the content is unknown', async () => {
     const { message } = await detect({ 'a.txt': 'hello' }).catch((error) => error);
-    expect(message).toContain('has no file of a known format: a.txt is text. The formats are ');
+    expect(message).toContain('has no file of a known format: a.txt is text. The formats are: ');
     for (const { name, files } of FORMATS) {
-      expect(message).toContain(`${name}: `);
+      expect(message).toContain(`${name} (`);
       expect(message).toContain(`(${files})`);
     }
   });
@@ -128,7 +128,7 @@ describe('detectFormat', () => {
     ['text in UTF-16 without a byte order mark; save it as UTF-8', Buffer.from('[{"a":1}]', 'utf16le')],
   ])('says that an unknown file is %s', async (kind, content) => {
     await expect(detect({ file: content })).rejects.toMatchObject({
-      message: expect.stringContaining(`file is ${kind}. The formats are`),
+      message: expect.stringContaining(`file is ${kind}. The formats are:`),
     });
   });
 

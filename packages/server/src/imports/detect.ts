@@ -163,7 +163,7 @@ function severalFormats(source: Source, { byFormat }: SortedFiles): MemoryError 
   const found = [...byFormat].map(([{ name }, files]) => `${name} (${formatCount(files.length, 'file')})`);
   return new MemoryError(
     'INVALID_REQUEST',
-    `${source.name} has files of several formats: ${found.join(', ')}; choose one with from, and import the others after it`,
+    `from must name one format, because ${source.name} has files of several: ${found.join(', ')}; import the others after it`,
   );
 }
 
@@ -176,20 +176,18 @@ async function notOfFormat(
   const requested = all.find(({ name }) => name === from);
   const sorted = await sortFiles(source, all);
   const [seems] = chooseFormats(sorted);
-  const isLike = seems
-    ? `it seems to be of the format ${seems.name}`
-    : describeUnknown(source, { ...sorted, unreadable });
+  const kind = seems ? `its format seems to be ${seems.name}` : describeUnknown(source, { ...sorted, unreadable });
   return new MemoryError(
     'INVALID_REQUEST',
-    `${source.name} has no file of the format ${from}, which needs ${requested?.files ?? 'another file'}; ${isLike}`,
+    `${source.name} has no file of the format ${from}, which needs ${requested?.files ?? 'another file'}; ${kind}`,
   );
 }
 
 function unknownFormat(source: Source, all: readonly Detectable[], sorted: SortedFiles): MemoryError {
-  const known = all.map(({ name, title, files }) => `${name}: ${title} (${files})`);
+  const known = all.map(({ name, files }) => `${name} (${files})`);
   return new MemoryError(
     'INVALID_REQUEST',
-    `${source.name} has no file of a known format: ${describeUnknown(source, sorted)}. The formats are ${known.join('; ')}`,
+    `${source.name} has no file of a known format: ${describeUnknown(source, sorted)}. The formats are: ${known.join('; ')}`,
   );
 }
 

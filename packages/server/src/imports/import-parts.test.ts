@@ -152,23 +152,23 @@ describe('the owner of imported texts', () => {
     {
       name: 'several users are to become one',
       ...{ parts: [ofAda, ofBen], options: { scope: { user_id: 'ada' } } },
-      message: /source_user must name one user .*"alice", "bob"$/,
+      message: /source_user must name one user of the source \("alice", "bob"\)/,
     },
     {
       name: 'the picked user is unknown',
       ...{ parts: [ofAda, ofBen], options: { sourceUser: 'Alice' } },
-      message: /"Alice" is none; its users are "alice", "bob"$/,
+      message: /source_user must be a user of the source \("alice", "bob"\), not "Alice"$/,
     },
     {
       name: 'the source names no users to pick from',
       ...{ parts: [ofNobody], options: { sourceUser: 'alice' } },
-      message: /it names no users/,
+      message: /source_user must be absent, because the source names no users/,
     },
     {
       name: 'there are more users than a message can name',
       parts: Array.from({ length: 150 }, (_, i) => createText({ external_id: `${i}`, user_id: `u${i}` })),
       options: { scope: { user_id: 'ada' } },
-      message: /"u9" and more than 90 others$/,
+      message: /"u9" and more than 90 others\)/,
     },
   ])('refuses a source before anything is stored if $name', async ({ parts, options, message }) => {
     const { response, requests } = await run(parts, options);

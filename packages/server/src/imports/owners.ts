@@ -52,15 +52,16 @@ export class Owners {
     if (sourceUser !== undefined) {
       // A user beyond the limit of remembered users may be the requested one.
       if (this.#users.has(sourceUser) || this.#hasMoreUsers) return;
-      const found = this.#users.size > 0 ? `its users are ${this.#list()}` : 'it names no users; leave source_user out';
       throw createError(
-        `source_user must be a user of the source, and ${JSON.stringify(sourceUser)} is none; ${found}`,
+        this.#users.size > 0
+          ? `source_user must be a user of the source (${this.#list()}), not ${JSON.stringify(sourceUser)}`
+          : 'source_user must be absent, because the source names no users',
       );
     }
     if (this.#scope.user_id === undefined || this.#users.size < 2) return;
     throw createError(
-      `source_user must name one user of the source, because it has several, and all memories would go to ` +
-        `${JSON.stringify(this.#scope.user_id)}; its users are ${this.#list()}`,
+      `source_user must name one user of the source (${this.#list()}), because all memories would belong to ` +
+        JSON.stringify(this.#scope.user_id),
     );
   }
 

@@ -9,10 +9,10 @@ describe('parseMap', () => {
   });
 
   it.each([
-    ['a pair without an equals sign', 'content', /"content" is none/],
-    ['a pair without a field', 'content=a,=b', /"=b" is none/],
-    ['a pair without a column', 'content=', /"content=" is none/],
-    ['an empty pair', 'content=a,,tags=b', /"" is none/],
+    ['a pair without an equals sign', 'content', /not "content"/],
+    ['a pair without a field', 'content=a,=b', /not "=b"/],
+    ['a pair without a column', 'content=', /not "content="/],
+    ['an empty pair', 'content=a,,tags=b', /not ""/],
     ['a field twice', 'content=a,content=b', /"content" is given twice/],
   ])('refuses %s', (_name, text, message) => {
     expect(() => parseMap(text)).toThrow(message);

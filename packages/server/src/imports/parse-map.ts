@@ -12,8 +12,7 @@ export function parseMap(text: string): Record<string, string> {
     const equals = pair.indexOf('=');
     const field = pair.slice(0, Math.max(0, equals)).trim();
     const column = pair.slice(equals + 1).trim();
-    if (field === '' || column === '')
-      throw createError(`be pairs such as content=text, and ${JSON.stringify(pair)} is none`);
+    if (field === '' || column === '') throw createError(`be pairs such as content=text, not ${JSON.stringify(pair)}`);
     if (columns.has(field)) throw createError(`have each field once, and ${JSON.stringify(field)} is given twice`);
     columns.set(field, column);
   }
