@@ -24,7 +24,7 @@ interface Options {
 
 const MAX_COUNT = 1_000_000;
 const SAMPLE_INTERVAL_MS = 50;
-/** Memories in the database before recalls are measured, and the index of the first turn that is asked for. */
+/** Recalls search a database with this many memories. Their queries come from turns with this index and higher. */
 const KNOWN = { memories: 5000, firstQuestion: 50_000_000 };
 const RECALLS_ALONE = 500;
 

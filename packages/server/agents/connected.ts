@@ -8,7 +8,7 @@ import type { ProgramUnderTest } from './run.ts';
 /** The user of connected programs. */
 export const USER = 'ada';
 
-/** Starts a service until the end of the test. Words find the memories, which is fast enough for the deadline of hooks. */
+/** Starts a service until the end of the test. Recall uses words only, so that hooks meet their deadline. */
 export async function startService(): Promise<Client> {
   const service = await startClient({ env: WORDS_ONLY });
   onTestFinished(() => expectCleanEnd(service.server));

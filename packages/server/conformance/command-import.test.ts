@@ -230,7 +230,7 @@ describe('memoryd import that is interrupted', () => {
     const count = 10_000;
     const file = createFile('notes.jsonl', createNotes(count));
     const running = launch(['import', file, ...place], env);
-    // The database may be half made.
+    // The command fails while the database has no tables yet.
     const hasMemories = async () => {
       const { code, stdout } = await runInProcess(['list', '--limit', '1', '--json', ...place], { env });
       return code === 0 && (JSON.parse(stdout) as MemoriesResponse).total > 0 ? true : undefined;

@@ -61,7 +61,9 @@ afterAll(() => {
 
 const at = (day: number) => Date.UTC(2024, 2, day, 9, 30) / 1000;
 
-/** A conversation as ChatGPT exports it, with a question of the person, an answer, and another answer that was dropped. */
+/**
+ * A conversation as ChatGPT exports it, with a question of the person, an answer, and another answer that was dropped.
+ */
 const createConversation = (id: string, question: string, answer: string) => ({
   ...{ conversation_id: id, title: 'The move', create_time: at(1), current_node: 'answer' },
   mapping: {
@@ -151,7 +153,7 @@ describe('POST /import?from=', () => {
     );
     const { imports } = await memoryd.get<ImportsResponse>(`/imports?user_id=${user}`);
     expect(imports).toMatchObject([{ id: response.import_id, from, name: 'my export', memory_count: 2 }]);
-    // The same file again brings nothing.
+    // A repeated import stores nothing.
     const again = await upload(body, { query: `user_id=${user}`, from });
     expect(again).toMatchObject({ import_id: response.import_id, imported_count: 0, unchanged_count: 2 });
     const path = `/imports/${response.import_id}?user_id=${user}`;
@@ -176,7 +178,7 @@ describe('POST /import?from=', () => {
     expect(await getContents(user)).toEqual([]);
   });
 
-  it('gives the memories of a file the same ids whatever the upload is stored as', async () => {
+  it('stores the memories of a file under the same ids, whatever the name of the temporary file is', async () => {
     const user = createUser();
     const query = `user_id=${user}&name=garden.md`;
     const first = await upload('# Garden\n\nThe fig needs water.\n', { query });
@@ -216,7 +218,7 @@ describe('POST /import?from=', () => {
     expect((await memoryd.get<ImportsResponse>(`/imports?user_id=${user}`)).total).toBe(0);
   });
 
-  it('imports what a truncated file has, and lists the rest as refused', async () => {
+  it('imports the readable items of a truncated file, and lists the rest as refused', async () => {
     const user = createUser();
     const whole = JSON.stringify([JSON.parse(CHATGPT)[0], createConversation('c2', 'Lea visits in June', 'Noted')]);
     const response = await upload(whole.slice(0, -40), { query: `user_id=${user}` });
@@ -285,7 +287,7 @@ describe('POST /import?from=', () => {
     expect(await getContents('bob')).toEqual(['Bob likes plums']);
   });
 
-  it('imports the same file for two users, whose memories are apart', async () => {
+  it('imports the same file for two users as separate memories', async () => {
     const [ada, ben] = [createUser(), createUser()];
     const { import_id } = await upload(CHATGPT, { query: `user_id=${ada}` });
     expect(await upload(CHATGPT, { query: `user_id=${ben}` })).toMatchObject({ imported_count: 2 });
@@ -356,7 +358,7 @@ describe('the limits of uploads', () => {
     expect(await total()).toBe(5000);
   });
 
-  /** 2^25 bytes, so that a value is below the limit of one value. */
+  /** Levels of nesting: the value has 32 MiB, which is below the limit of one value. */
   const DEEP = 2 ** 24;
   it.each<{ name: string; body: string }>([
     { name: 'nested arrays', body: `${CHATGPT.slice(0, -1)},{"mapping":${'['.repeat(DEEP)}${']'.repeat(DEEP)}}]` },

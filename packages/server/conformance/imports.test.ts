@@ -87,7 +87,7 @@ describe('POST /imports', () => {
     expect(memories.map(({ content }) => content)).toEqual(createTalk().map(({ content }) => content));
   });
 
-  it('stores nothing twice when it is repeated two days later, and brings what is new and what changed in the source', async () => {
+  it('stores nothing twice when it is repeated two days later, and stores texts that are new or changed in the source', async () => {
     const user = createUser();
     const first = await importTexts(user, createTalk());
     const before = await getMemories(user);
@@ -163,7 +163,7 @@ describe('POST /imports', () => {
     expect(await getContents(user)).toHaveLength(2);
   });
 
-  it('counts a text that the body has twice once, with its last form', async () => {
+  it('stores a text that occurs twice in the body once, in its last form', async () => {
     const user = createUser();
     const [text] = GOOD as [ImportedText];
     const counts = await importTexts(user, [text, { ...text, content: 'the same text, edited' }]);
@@ -251,7 +251,7 @@ describe('POST /imports', () => {
     expect(await total()).toBe(0);
   });
 
-  it('gives the same external ids of two users, and of nobody, to separate memories', async () => {
+  it('stores texts with the same external id of two users, and without a user, as separate memories', async () => {
     const [ada, ben] = [createUser(), createUser()] as const;
     for (const user of [ada, ben]) {
       expect(await importTexts(user, createTalk())).toMatchObject({ ...COUNTS, imported_count: 3 });
@@ -306,7 +306,7 @@ describe('GET /imports', () => {
 });
 
 describe('DELETE /imports/{id}', () => {
-  it('forgets what the import brought, keeps what was changed since, and removes the import from the list', async () => {
+  it('forgets the memories that the import brought, keeps changed ones, and removes the import from the list', async () => {
     const user = createUser();
     const kept = await memoryd.store({ content: 'from before', user_id: user });
     const { import_id } = await importTexts(user, createTalk());
@@ -327,7 +327,7 @@ describe('DELETE /imports/{id}', () => {
     expect(await undo(again.import_id)).toMatchObject({ forgotten_count: 2, kept_count: 0 });
   });
 
-  it('leaves a memory that a later import changed to the later import', async () => {
+  it('keeps a memory that a later import changed, as a memory of the later import', async () => {
     const user = createUser();
     const [moved, ...rest] = createTalk() as [ImportedText];
     const first = await importTexts(user, createTalk());
@@ -338,7 +338,7 @@ describe('DELETE /imports/{id}', () => {
     expect(await getContents(user)).toEqual([]);
   });
 
-  it('forgets memories that were recalled and consolidated, and what was distilled from them', async () => {
+  it('forgets memories that were recalled and consolidated, and the memories distilled from them', async () => {
     const user = createUser();
     const { import_id } = await importTexts(user, createTalk());
     await memoryd.recall('windy Porto', `user_id=${user}`);

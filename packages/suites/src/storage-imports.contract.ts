@@ -96,7 +96,7 @@ export function importStorageContract(tested: TestedStorage): void {
       expect(await getImport(again.id)).toMatchObject({ importedCount: 1, memoryCount: 2 });
     });
 
-    it('an external id that comes twice in one import is compared with its first text', async () => {
+    it('an external id that occurs twice in one import is compared with its first text', async () => {
       const { storeAll, undo } = await beginNew();
       const texts = [
         ['a', 'one'],
@@ -109,7 +109,7 @@ export function importStorageContract(tested: TestedStorage): void {
       expect(await undo()).toMatchObject({ forgotten: 2, kept: 0 });
     });
 
-    it('an import leaves memories that someone changed, or that were stored in another way', async () => {
+    it('an import does not change memories that someone changed, or that were stored in another way', async () => {
       const first = await beginNew();
       const changed = first.toMemory(['a', 'one']);
       await tested.storage.storeMany([changed]);
@@ -236,7 +236,7 @@ export function importStorageContract(tested: TestedStorage): void {
       expect(await tested.findOrdinals('the same')).toEqual([own.ordinal]);
     });
 
-    it('a new end of an imported memory is no change of the imported duplicates that were merged into it', async () => {
+    it('a new end of an imported memory does not count as a change of the imported duplicates merged into it', async () => {
       const { storeAll, undo } = await beginNew();
       await storeAll([
         ['a', 'the same'],
@@ -250,7 +250,7 @@ export function importStorageContract(tested: TestedStorage): void {
       expect(await getTexts()).toEqual([]);
     });
 
-    it('merging and uses of an imported memory are no changes', async () => {
+    it('a merge and a recall of an imported memory do not count as changes', async () => {
       const { storeAll, undo } = await beginNew();
       const [one] = await storeAll([
         ['a', 'the same'],

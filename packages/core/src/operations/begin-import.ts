@@ -1,7 +1,7 @@
 import { type ImportTextsRequest, MemoryError } from '@memoryd/contract';
 import type { Core } from './core.ts';
 
-/** An import that runs. Call `leave` once, when it has ended or failed. */
+/** A running import. Call `leave` once, when it has ended or failed. */
 interface RunningImport {
   id: string;
   leave(): void;

@@ -28,7 +28,7 @@ export interface ImportRun extends Owner {
   endedAt: number | null;
   /** Number of memories that the import created. */
   importedCount: number;
-  /** Number of these memories, and of memories that the import changed last, that are still stored. */
+  /** Number of stored memories that belong to the import: it created them, or was the last import to change them. */
   memoryCount: number;
 }
 
@@ -64,7 +64,8 @@ interface UndoneImport extends Forgetting {
 
 /**
  * Stores imports and the memories that belong to them. `MemoryStorage.storeMany` stores the texts of an import, and
- * `ExportStorage.importRecords` the records of an export. Forgetting all memories of a user or agent deletes its imports.
+ * `ExportStorage.importRecords` the records of an export. Forgetting all memories of a user or agent deletes its
+ * imports.
  */
 export interface ImportStorage {
   /** Begins an import, or continues the one with the same owner, format and content key. */
@@ -82,10 +83,10 @@ export interface ImportStorage {
   /** Returns the imports whose owner matches `of`, newest first. Page positions are numbers of imports. */
   imports(namespace: string, page: PageRequest<number>, of: OwnerFilter): Promise<Page<ImportRun, number>>;
   /**
-   * Forgets in batches the memories that belong to an import and that nobody has changed since, then deletes the import.
-   * Duplicates of other origin that were merged into a forgotten memory become memories of their own, and semantic
-   * memories whose text a client wrote stay. Returns undefined and changes nothing if `importRun` would return undefined.
-   * If the call rejects, the memories of committed batches stay forgotten, and a repeated call continues.
+   * Forgets in batches the memories that belong to an import and that nobody has changed since, then deletes the
+   * import. Duplicates of other origin that were merged into a forgotten memory become memories of their own, and
+   * semantic memories whose text a client wrote stay. Returns undefined and changes nothing if `importRun` would return
+   * undefined. If the call rejects, the memories of committed batches stay forgotten, and a repeated call continues.
    *
    * @param undo the owner that the import must match, and the time of the undo in ms
    * @param onForgotten called after each committed batch
@@ -101,8 +102,8 @@ export interface ImportStorage {
   /** Returns at most `limit` memories of imports after the ordinal `after`, by ordinal. */
   importedCopies(namespace: string, after: number, limit: number): Promise<ImportedCopy[]>;
   /**
-   * Stores imports and their memories of another database, by the ids of imports and memories, which must exist. No effect
-   * for those that are stored already.
+   * Stores imports and their memories of another database, by the ids of imports and memories, which must exist. No
+   * effect for those that are stored already.
    */
   restoreImports(namespace: string, imports: readonly ImportCopy[], memories: readonly ImportedCopy[]): Promise<void>;
 }

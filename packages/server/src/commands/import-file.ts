@@ -7,7 +7,7 @@ import { importExport } from './import-export.ts';
 import { type ImportFlags, importForeign } from './import-foreign.ts';
 import { nameOption } from './request-options.ts';
 
-/** The formats that an option is for. An option for another format would have no effect. */
+/** The formats for which an option has an effect. For other formats, the option is refused. */
 const FORMATS_BY_OPTION: readonly { flag: 'map' | 'rest' | 'capture'; formats: readonly ForeignFormat[] }[] = [
   { flag: 'map', formats: ['csv', 'jsonl'] },
   { flag: 'rest', formats: ['csv', 'jsonl'] },
@@ -15,8 +15,8 @@ const FORMATS_BY_OPTION: readonly { flag: 'map' | 'rest' | 'capture'; formats: r
 ];
 
 /**
- * Imports a file or folder, of the format that `--from` names or that its content shows. Sets the exit code 1 if an item
- * was refused.
+ * Imports a file or folder, of the format that `--from` names or that its content shows. Sets the exit code 1 if an
+ * item was refused.
  *
  * @throws UsageError for an option that the format does not have
  */

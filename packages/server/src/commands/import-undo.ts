@@ -9,15 +9,18 @@ import { asTable, print, printEach, write } from './output.ts';
 import { toPrintable } from './printable.ts';
 import { toShellWord } from './shell-word.ts';
 
-/** Imports that the error about a missing id lists. */
+/** Maximum imports that the error about a missing id lists. */
 const MAX_LISTED_IMPORTS = 10;
 
-/** The flags that a command repeats to reach the same memories. Addresses of databases are left out: they may have a password. */
+/**
+ * The flags of the undo command that select the memories. `--database-url` is absent, because it may contain a
+ * password.
+ */
 const PLACE_FLAGS = { dbPath: '--db-path', url: '--url', namespace: '--namespace' } as const;
 
 export type UndoFlags = CommonFlags & { undo?: string | true; yes?: true };
 
-/** Returns the command line that undoes an import at the place that flags name. */
+/** Returns the command that undoes an import in the same database or service. */
 export function getUndoCommand(id: string, flags: Flags): string {
   const places = Object.entries(PLACE_FLAGS).flatMap(([key, flag]) => {
     const value = flags[key];

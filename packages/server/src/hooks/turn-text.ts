@@ -11,9 +11,9 @@ export interface TurnText {
   role: 'user' | 'assistant';
   /** The text as it is stored. */
   text: string;
-  /** Of `createPromptKey` or `createAnswerKey`. */
+  /** From `createPromptKey` or `createAnswerKey`. */
   key: string;
-  /** Of `createSessionId`. */
+  /** From `createSessionId`. */
   sessionId: string;
   project: Project | undefined;
 }

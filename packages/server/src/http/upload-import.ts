@@ -25,7 +25,7 @@ import type { App, RouteContext } from './routes/route.ts';
 
 type UploadRequest = Omit<ImportFileRequest, 'from'> & { from: ForeignFormat | 'auto' };
 
-/** Imports the body of a request, a file of another program. */
+/** Imports a file of another program, which is the body of the request. */
 export type ImportUpload = (
   request: FastifyRequest,
   reply: FastifyReply,
@@ -33,8 +33,8 @@ export type ImportUpload = (
 ) => Promise<ImportResponse | FileImportResponse>;
 
 /**
- * Returns the function that imports uploads. An import ends early if the client disconnects, loses its access, or the
- * service stops; its repetition continues.
+ * Returns the function that imports uploads. An import ends early if the client disconnects or loses its access, or if
+ * the service stops. A repeated upload continues the import.
  */
 export function createUploadImport(app: App, context: RouteContext): ImportUpload {
   const { getApi, settings, telemetry } = context;

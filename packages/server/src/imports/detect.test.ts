@@ -71,7 +71,7 @@ describe('detectFormat', () => {
     expect(await detect({ backup: content }, 'memoryd')).toEqual(expected);
   });
 
-  it('gives texts in UTF-16 as UTF-8', async () => {
+  it('converts texts in UTF-16 to UTF-8', async () => {
     writeFiles(folder, { 'chats.json': Buffer.from(`\uFEFF${CHATS}`, 'utf16le') });
     const detected = await detectFormat(await openSource(folder));
     expect(await readTexts(detected)).toEqual({ 'chats.json': CHATS });

@@ -44,8 +44,8 @@ function getJsonField(json: string, field: string): unknown {
 }
 
 /**
- * Finds the format of a source by the beginnings of its files, in at most 64 KiB of each. With `from`, selects the files
- * of this format. Without, Markdown, CSV and JSON lines count only if no other format is found.
+ * Finds the format of a source by the beginnings of its files, in at most 64 KiB of each. With `from`, selects the
+ * files of this format. Without `from`, ignores Markdown, CSV and JSON lines if another format is found.
  *
  * Throws INVALID_REQUEST if no file is of a known format, or of the format `from`, and if several formats are found.
  */
@@ -68,7 +68,7 @@ export async function detectFormat(
 interface SortedFiles {
   byFormat: Map<Detectable, SourceFile[]>;
   unreadable: DetectedFormat['unreadable'];
-  /** The first files of no format, with what they are. */
+  /** The first files without a known format, each with its kind. */
   unknown: string[];
 }
 
@@ -123,7 +123,7 @@ async function findFormat(
   return sortForText(text, formats).find((format) => format.recognizes({ path, text, isWhole }));
 }
 
-/** A text that is no JSON may quote some, as notes do: Markdown and CSV are tried before formats with fields. */
+/** Notes and tables may quote JSON. For a text that does not begin as JSON, Markdown and CSV are tried first. */
 function sortForText(text: string, formats: readonly Detectable[]): readonly Detectable[] {
   if (/^\s*[[{]/.test(text)) return formats;
   return formats.toSorted((a, b) => Number(GENERAL_FORMATS.has(b.name)) - Number(GENERAL_FORMATS.has(a.name)));
@@ -152,7 +152,7 @@ async function readHead(file: SourceFile): Promise<Head> {
   return { bytes, isWhole: length <= HEAD_BYTES };
 }
 
-/** Returns the formats found. General ones count if there are no others. */
+/** Returns the formats found, without general formats if there are others. */
 function chooseFormats({ byFormat }: SortedFiles): Detectable[] {
   const found = [...byFormat.keys()];
   const specific = found.filter(({ name }) => !GENERAL_FORMATS.has(name));

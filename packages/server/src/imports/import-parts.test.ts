@@ -176,7 +176,7 @@ describe('the owner of imported texts', () => {
     expect(requests).toEqual([]);
   });
 
-  it('gives each picked user an import of its own', async () => {
+  it('creates a separate import for each selected user', async () => {
     const requests = await Promise.all(
       ['alice', 'bob'].map(async (sourceUser) => {
         const { response, requests } = await run([ofAda, ofBen], { scope: { user_id: 'ada' }, sourceUser });
@@ -187,7 +187,7 @@ describe('the owner of imported texts', () => {
     expect(new Set([...requests, 'key']).size).toBe(3);
   });
 
-  it('keeps metadata within its limit', async () => {
+  it('leaves out the user of the source if metadata would exceed its limit', async () => {
     const metadata = { notes: 'x'.repeat(16_370) };
     const { response, texts } = await run([createText({ external_id: 'a', user_id: 'alice', metadata })], {
       scope: { user_id: 'ada' },

@@ -77,7 +77,7 @@ function createRequest(
     ...scope,
     from,
     ...(shownName !== '' && { name: shownName }),
-    // The memories of each user of a source are an import of their own, so that each can be undone alone.
+    // Each user of a source gets a separate import, so that it can be undone alone.
     content_key: sourceUser === undefined ? contentKey : digest(contentKey, sourceUser),
     expected_count: found_count,
     ...(redact !== undefined && { redact }),

@@ -1,9 +1,9 @@
 import { type ImportedText, invalidRequest, LIMITS, type OwnScopeRequest } from '@memoryd/contract';
 
-/** Users that an error names. */
+/** Maximum users that an error lists. */
 const MAX_NAMED_USERS = 10;
 
-/** Whose memories an import stores. */
+/** The owner of the memories of an import. */
 export interface OwnerOptions {
   /** The owner of all stored memories. */
   scope: OwnScopeRequest;
@@ -13,8 +13,9 @@ export interface OwnerOptions {
 
 /**
  * Decides who owns the texts of a source. With a requested user, all texts go to that user, and `metadata.source_user`
- * keeps the user that the source names: the source must then have one user, or `sourceUser` picks one. Without, each
- * text keeps the user of the source. A requested agent owns all texts; otherwise they keep the agent of the source.
+ * keeps the user of the source. The source must then have one user, or `sourceUser` selects one. Without a requested
+ * user, each text keeps the user of the source. A requested agent owns all texts; otherwise they keep the agent of the
+ * source.
  */
 export class Owners {
   readonly #scope: OwnScopeRequest;
@@ -44,8 +45,8 @@ export class Owners {
   }
 
   /**
-   * Throws INVALID_REQUEST if the owner of the texts so far is unclear: they have several users and are to go to one, or
-   * none is of `sourceUser`.
+   * Throws INVALID_REQUEST if the texts so far have several users but one requested owner, or if none is of
+   * `sourceUser`.
    */
   assertClear(): void {
     const sourceUser = this.#sourceUser;

@@ -1,8 +1,8 @@
 import { invalidRequest } from '@memoryd/contract';
 
 /**
- * Parses pairs of a field of a memory and a column or field of a file: `content=text,created_at=date`. Which fields and
- * columns there are is checked by the format.
+ * Parses pairs of a field of a memory and a column or field of a file: `content=text,created_at=date`. The format checks
+ * that the fields and columns exist.
  *
  * @throws MemoryError INVALID_REQUEST if a pair has no field or no column, or a field occurs twice
  */

@@ -49,7 +49,7 @@ describe('readParts', () => {
     { name: 'the same text again is a duplicate', content: 'text of a', expected: { kind: 'left-out', count: 1 } },
     { name: 'another text with the same id is refused', content: 'another', expected: { kind: 'refused' } },
     { name: 'the id of another user is another id', content: 'text of a', user_id: 'ben', expected: { kind: 'text' } },
-  ])('tells repetitions across files apart: $name', async ({ expected, name: _name, ...fields }) => {
+  ])('recognizes repetitions across files: $name', async ({ expected, name: _name, ...fields }) => {
     const again = createText({ external_id: 'a', ...fields });
     const parts = await read({ 'one.json': [createText({ external_id: 'a' })], 'two.json': [again] });
     expect(parts).toMatchObject([{ kind: 'text' }, expected]);
@@ -64,7 +64,7 @@ describe('readParts', () => {
     ]);
   });
 
-  it('stores a copy only if no file has its original, wherever the original stands', async () => {
+  it('stores a copy only if no file before or after it has the original', async () => {
     const copies = ['copy of a', 'copy of b'].map((id, i) => ({
       ...createText({ external_id: id }),
       ...{ copyKey: `k${i}`, isCopy: true },
@@ -126,7 +126,7 @@ describe('readParts', () => {
 });
 
 describe('SeenTexts', () => {
-  it('finds each of many ids again, and remembers no more than its maximum', () => {
+  it('recognizes each of many ids again, and remembers at most its maximum', () => {
     const seen = new SeenTexts(5000);
     const texts = Array.from({ length: 6000 }, (_, i) => [[`id ${i}`], `text ${i}`] as const);
     expect(new Set(texts.map((text) => seen.see(...text)))).toEqual(new Set(['new']));

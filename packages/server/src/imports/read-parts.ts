@@ -19,9 +19,9 @@ export interface ReadPartsOptions {
 const check = createCheck(ImportedText, 'text');
 
 /**
- * Reads all files of a source in order. Each text is one that the contract permits, and has an external id that no text
- * before it has: a repetition or a copy is left out, and another text with the same id is refused. A file that cannot be read to
- * its end gives its first texts and a refused part; the other files are still read.
+ * Reads all files of a source in order. Refuses texts that the contract does not permit. Leaves out repetitions and
+ * copies, and refuses another text with the same external id. If a file cannot be read to its end, yields its first
+ * texts and a refused part, and reads the other files.
  *
  * @throws MemoryError if the format cannot be read with these options, such as a map to a missing column
  * @throws the signal's reason if the signal is aborted
@@ -45,7 +45,7 @@ interface PartOfFile {
   file: SourceFile;
 }
 
-/** Reads all files in order, and after them the copies in them: an original counts, wherever it stands. */
+/** Reads all files in order, and then the copies in them, so that an original in any file precedes its copies. */
 async function* readFiles({ format, files }: Detection, options: ReadPartsOptions): AsyncIterable<PartOfFile> {
   const withCopies = new Set<SourceFile>();
   for (const file of files) {

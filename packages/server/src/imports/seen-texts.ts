@@ -8,7 +8,7 @@ const MIN_SLOTS = 1024;
 /** Numbers per slot: two of the key, and one of the content. */
 const NUMBERS = 3;
 
-/** The knowledge about a key: it is new, or was seen with the same or with another content. */
+/** The state of a key: it is new, or was seen with the same or with another content. */
 export type Seen = 'new' | 'same' | 'other';
 
 /** Remembers which texts a source has had, as digests in a table that grows up to `MAX_SEEN` texts. */

@@ -19,7 +19,7 @@ async function* toChunks(...chunks: (string | Error)[]): AsyncIterable<Uint8Arra
 }
 
 describe('withUpload', () => {
-  it('gives the path of the whole file, which others cannot read, and removes it afterwards', async () => {
+  it('passes the path of the complete file, which others cannot read, and removes the file afterwards', async () => {
     const folder = join(createFolder(), 'new');
     const text = await withUpload(toChunks('a gar', 'den'), { folder, maxMb: 1 }, async (path) => {
       if (process.platform !== 'win32') expect(statSync(path).mode & 0o777).toBe(0o600);
@@ -40,7 +40,7 @@ describe('withUpload', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it('refuses a large upload as UNAVAILABLE before the disk is full, and a small one not', async () => {
+  it('refuses a large upload as UNAVAILABLE before the disk is full, and accepts a small one', async () => {
     const options = { folder: createFolder(), maxMb: 100, minFreeBytes: Number.MAX_SAFE_INTEGER };
     const large = withUpload(toChunks(...Array.from({ length: 17 }, () => MEGABYTE)), options, async () => 'used');
     await expect(large).rejects.toMatchObject({ code: 'UNAVAILABLE', message: expect.stringContaining('nearly full') });

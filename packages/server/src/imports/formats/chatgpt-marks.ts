@@ -4,15 +4,15 @@ const MARKS = /[\ue200-\ue206\u3010]|:contentReference/;
 const REFERENCE = / ?\ue200([^\ue200\ue201]*)\ue201/g;
 /** A reference that an interrupted answer did not end, or one without borders. */
 const OPEN_REFERENCE = / ?(?:\ue200\w*)?\ue202[^\s\ue200-\ue206]*/g;
-/** U+E203 and U+E204 stand around a text that a source supports, U+E206 around others. The text itself stays. */
+/** U+E203 and U+E204 enclose a text that a source supports; U+E206 encloses other texts. The text itself stays. */
 const BORDER = /[\ue200-\ue206]/g;
-/** References of former years, such as `【12†L3-L9】` and `:contentReference[oaicite:2]{index=2}`. */
+/** References of older answers, such as `【12†L3-L9】` and `:contentReference[oaicite:2]{index=2}`. */
 const FORMER_REFERENCE =
   / ?(?:\u3010[^\u3010\u3011\u2020\n]{1,100}\u2020[^\u3010\u3011\n]{0,200}\u3011|:contentReference\[oaicite:\d+\]\{index=\d+\})/g;
 
 /**
- * Returns an answer of ChatGPT without the marks that the program replaces by links and cards. The name of an entity and
- * the title of a link stay.
+ * Returns an answer of ChatGPT without the marks that the program replaces by links and cards. The name of an entity
+ * and the title of a link stay.
  */
 export function removeMarks(text: string): string {
   if (!MARKS.test(text)) return text;

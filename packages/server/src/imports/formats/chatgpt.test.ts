@@ -56,7 +56,7 @@ const read = (conversations: unknown, options = {}) =>
   readFile(chatgpt, typeof conversations === 'string' ? conversations : JSON.stringify(conversations), options);
 
 describe('the export of ChatGPT', () => {
-  it('gives each message with its role, time, conversation and title', async () => {
+  it('reads each message with its role, time, conversation and title', async () => {
     const { texts, refused, leftOut } = await read([chain([ASK, ANSWER])], { path: 'conversations-000.json' });
 
     expect(texts).toEqual([
@@ -104,7 +104,7 @@ describe('the export of ChatGPT', () => {
     expect((await read(chain([ASK]))).contents).toEqual(['Which roses stand shade?']);
   });
 
-  it('gives the same ids and texts when the export is read again, or is newer and longer', async () => {
+  it('returns the same ids and texts when the export is read again, or is newer and longer', async () => {
     const before = await read([chain([ASK, ANSWER])]);
     const after = await read(JSON.stringify([chain([ASK, ANSWER, message('m3', 'user', ['Thanks'])])], undefined, 1));
 
@@ -305,7 +305,7 @@ describe('the export of ChatGPT', () => {
     expect(contents).toEqual(['ab\ufffdc']);
   });
 
-  it('gives an id and a session that can be stored for ids of any length', async () => {
+  it('returns an id and a session that can be stored for ids of any length', async () => {
     const long = 'x'.repeat(3000);
     const { texts } = await read([chain([{ ...ASK, id: long }], { conversation_id: long, title: long })]);
 
@@ -320,7 +320,7 @@ describe('the export of ChatGPT', () => {
     expect(refused).toEqual([{ place: 'conversation 2', reason: expect.stringContaining('must be valid JSON') }]);
   });
 
-  it('gives the conversations before the end of a truncated file, and one refusal', async () => {
+  it('reads the conversations before the end of a truncated file, and refuses the rest once', async () => {
     const text = JSON.stringify([chain([ASK]), chain([ANSWER], { conversation_id: 'c2' })]);
     const cut = await read(text.slice(0, -200));
 
@@ -412,7 +412,7 @@ describe('the export of ChatGPT', () => {
     ],
     ['a text about exports', false, JSON.stringify([{ text: 'Use "mapping": and "current_node": in it' }])],
     ['an export of Claude', false, '[{"uuid":"c1","name":"x","chat_messages":[]}]'],
-  ])('recognizes from the content whether %s is one: %s', (_, expected, text) => {
+  ])('recognizes an export of ChatGPT by its content: %s: %s', (_, expected, text) => {
     expect(chatgpt.recognizes({ path: 'conversations.json', text, isWhole: true })).toBe(expected);
   });
 });

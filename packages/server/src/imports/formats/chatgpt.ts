@@ -9,7 +9,7 @@ import { getConversationPath, type PathNode } from './conversation-path.ts';
 
 type Json = Record<string, unknown>;
 
-/** A longer title is cut. */
+/** Longer titles are cut. */
 const MAX_TITLE_CHARS = 256;
 
 interface ChatNode extends PathNode {
@@ -86,7 +86,9 @@ function* readPath(path: readonly ChatNode[], chat: Json, place: string, leftOut
   }
 }
 
-/** Returns the messages by their ids. A node that names no known parent belongs to the node that names it as a child. */
+/**
+ * Returns the messages by their ids. A node that names no known parent belongs to the node that names it as a child.
+ */
 function toNodes(mapping: Json): Map<string, ChatNode> {
   const parents = new Map<unknown, string>();
   for (const [id, node] of Object.entries(mapping)) {
@@ -109,7 +111,7 @@ function toTime(value: unknown): string | undefined {
   return value === 0 ? undefined : toImportedTime(value);
 }
 
-/** Returns the text of a message, or undefined after counting why it has none. */
+/** Returns the text of a message. For a message without text, counts the reason and returns undefined. */
 function readMessage(message: Json, leftOut: LeftOutCounts): string | undefined {
   const reason = getReason(message);
   if (reason !== undefined) {
@@ -123,7 +125,7 @@ function readMessage(message: Json, leftOut: LeftOutCounts): string | undefined 
   return content;
 }
 
-/** Returns why a message is no memory; undefined if it is one. */
+/** Returns the reason for leaving out a message; undefined for a message that becomes a memory. */
 function getReason(message: Json): LeftOutReason | undefined {
   const metadata = isObject(message.metadata) ? message.metadata : {};
   const type = isObject(message.content) ? message.content.content_type : undefined;
@@ -141,7 +143,9 @@ function getRole({ author }: Json): unknown {
   return isObject(author) ? author.role : undefined;
 }
 
-/** Returns the text of all parts, with the transcripts of spoken ones, and the number of parts and files without text. */
+/**
+ * Returns the text of all parts, with the transcripts of spoken ones, and the number of parts and files without text.
+ */
 function readContent({ content, metadata }: Json): { text: string; attachmentCount: number } {
   const { parts, text } = isObject(content) ? content : {};
   const all: unknown[] = Array.isArray(parts) ? parts : [text];

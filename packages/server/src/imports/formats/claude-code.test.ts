@@ -27,7 +27,7 @@ const answer = (content: unknown, fields: object = {}) =>
 const text = (words: string) => [{ type: 'text', text: words }];
 
 describe('transcripts of Claude Code', () => {
-  it('gives a prompt and its last answer as the hooks store them', async () => {
+  it('reads a prompt and its last answer as the hooks store them', async () => {
     const { texts, leftOut } = await readFile(
       claudeCode,
       toLines(
@@ -57,7 +57,7 @@ describe('transcripts of Claude Code', () => {
     expect(leftOut).toEqual({ thought: 1, tool: 2 });
   });
 
-  it('gives prompts alone unless answers are asked for', async () => {
+  it('reads only prompts unless answers are requested', async () => {
     const lines = toLines(prompt(ROSE), answer(text('It does.')));
     const { contents, leftOut } = await readFile(claudeCode, lines, { capture: 'prompts' });
     expect(contents).toEqual([ROSE]);
@@ -100,7 +100,7 @@ describe('transcripts of Claude Code', () => {
     expect(leftOut).toEqual({ [reason]: 1 });
   });
 
-  it('gives the answer to a short prompt, and to a command, as hooks store it', async () => {
+  it('reads the answer to a short prompt, and to a command, as hooks store it', async () => {
     const command =
       '<command-message>plant</command-message><command-name>/plant</command-name><command-args>a rose</command-args>';
     const { texts } = await readFile(
@@ -123,12 +123,12 @@ describe('transcripts of Claude Code', () => {
   it.each([
     ['that a person interrupted', prompt(text('[Request interrupted by user]'), { uuid: 'u2' })],
     ['that the service refused', answer(text('API Error: 500'), { isApiErrorMessage: true })],
-  ])('gives no answer of a turn %s', async (_title, line) => {
+  ])('leaves out the answer of a turn %s', async (_title, line) => {
     const { contents } = await readFile(claudeCode, toLines(prompt(ROSE), answer(text('Let me see.')), line));
     expect(contents).toEqual([ROSE]);
   });
 
-  it('gives a message that a person sent during a turn the id of that turn, and the answer to it', async () => {
+  it('stores a message that a person sent during a turn under the id of that turn, with the answer', async () => {
     const queued = { type: 'queued_command', prompt: text(FERN), commandMode: 'prompt' };
     const notification = { type: 'queued_command', prompt: ROSE, commandMode: 'task-notification' };
     const { texts, leftOut } = await readFile(
@@ -182,7 +182,7 @@ describe('transcripts of Claude Code', () => {
     expect(parts[2]?.text.external_id).toBe(own);
   });
 
-  it('gives a prompt before a branch the external id of its own session', async () => {
+  it('uses the external id of its own session for a prompt before a branch', async () => {
     const original = await readFile(claudeCode, toLines(prompt(ROSE)));
     const forkedFrom = { sessionId: SESSION, messageUuid: 'u1' };
     const branch = await readFile(claudeCode, toLines(prompt(ROSE, { sessionId: 'branch', forkedFrom })));

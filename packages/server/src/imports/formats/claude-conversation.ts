@@ -15,13 +15,13 @@ interface ChatNode extends PathNode {
   number: number;
 }
 
-/** A longer title is cut. */
+/** Longer titles are cut. */
 const MAX_TITLE_CHARS = 256;
 
 /** The parent of a first message: `00000000-0000-4000-8000-000000000000`. */
 const ROOT = /^0{8}-0{4}-/;
 
-/** Stands in `text` for each call of a tool, and its result. */
+/** Replaces each call of a tool and its result in `text`. */
 const UNSUPPORTED_BLOCK = /(?:^|\n)```\nThis block is not supported on your current device yet\.\n```(?=\n|$)/g;
 
 /** Blocks that are no text of the person or the model. */
@@ -47,7 +47,7 @@ export function toConversation(value: Json): Json {
   return { ...value, name: value.title, chat_messages: value.messages.flatMap(toMessages) };
 }
 
-/** Returns a message about a design, and then what the person wrote while the model answered. */
+/** Returns a message about a design, and then the messages that the person wrote while the model answered. */
 function toMessages(message: unknown): unknown[] {
   if (!isObject(message) || !isObject(message.content)) return [message];
   const { contentBlocks, content, timestamp, attachments } = message.content;
@@ -163,7 +163,7 @@ function countFiles({ files, files_v2 }: Json): number {
   return Math.max(toArray(files).length, toArray(files_v2).length);
 }
 
-/** Returns the text of a message. Counts its blocks of other kinds, and a message that has nothing at all. */
+/** Returns the text of a message. Counts its blocks of other kinds, and messages without blocks and text. */
 function readText(message: Json, leftOut: LeftOutCounts): string | undefined {
   const { content, text } = message;
   // `text` also has the thoughts of the model, so it is used only if there are no blocks.

@@ -52,7 +52,7 @@ const read = (value: unknown, options = {}) =>
   readFile(claude, typeof value === 'string' ? value : JSON.stringify(value), options);
 
 describe('the export of Claude', () => {
-  it('gives each message with its role, time, conversation and title', async () => {
+  it('reads each message with its role, time, conversation and title', async () => {
     const { texts, refused, leftOut } = await read([chain([ASK, ANSWER])]);
 
     expect(texts).toEqual([
@@ -95,7 +95,7 @@ describe('the export of Claude', () => {
     expect(leftOut).toEqual({ tool: 3 });
   });
 
-  it('gives the same ids and texts when the export is read again, or is newer and longer', async () => {
+  it('returns the same ids and texts when the export is read again, or is newer and longer', async () => {
     const before = await read([chain([ASK, ANSWER])]);
     const after = await read(JSON.stringify([chain([ASK, ANSWER, message('m3', 'human', 'Thanks')])], undefined, 1));
 
@@ -103,7 +103,7 @@ describe('the export of Claude', () => {
     expect(after.texts.slice(0, 2)).toEqual(before.texts);
   });
 
-  it('gives messages without an id the same id each time', async () => {
+  it('creates the same id for a message without an id each time', async () => {
     const nameless = [ASK, ANSWER].map(({ uuid: _, ...one }) => one);
     const { ids } = await read([chain([], { chat_messages: nameless })]);
 
@@ -128,7 +128,7 @@ describe('the export of Claude', () => {
     expect(leftOut).toEqual({ thought: 1, tool: 2, system: 1 });
   });
 
-  it('gives the text of an attachment as a text of its own, and counts files without text', async () => {
+  it('reads the text of an attachment as a separate text, and counts files without text', async () => {
     const attachments = [
       { file_name: 'plan.txt', file_type: 'txt', file_size: 10, extracted_content: 'Roses along the wall' },
       { file_name: '', file_size: 10, extracted_content: 'A long pasted text' },
@@ -189,7 +189,7 @@ describe('the export of Claude', () => {
       expect((await readTree([...tree].reverse())).contents).toEqual(['Sun?', 'Most.']);
     });
 
-    it('goes on past a message without a parent, and past a parent that the file does not have', async () => {
+    it('continues a branch after a message without a parent, and after a parent that the file does not have', async () => {
       const parents = [undefined, null, 'gone', 'm2b'];
       const messages = tree.map((one, index) => ({ ...one, parent_message_uuid: parents[index] }));
 
@@ -234,7 +234,7 @@ describe('the export of Claude', () => {
   it.each([
     ['one file for all projects', [PROJECT], 'project 1'],
     ['a file for each project', PROJECT, 'projects/p1.json'],
-  ])('gives the description, instructions and documents of a project from %s', async (_, value, place) => {
+  ])('reads the description, instructions and documents of a project from %s', async (_, value, place) => {
     const { texts, leftOut, refused } = await read(value, { path: 'projects/p1.json' });
 
     const shared = { source: 'claude', tags: ['project:Garden'], created_at: '2026-01-02T00:00:00.000Z' };
@@ -267,7 +267,7 @@ describe('the export of Claude', () => {
     ]);
   });
 
-  it('leaves out the project with which Claude explains projects', async () => {
+  it('leaves out the sample project of Claude', async () => {
     const { contents, leftOut } = await read([{ ...PROJECT, is_starter_project: true }]);
 
     expect(contents).toEqual([]);
@@ -284,7 +284,7 @@ describe('the export of Claude', () => {
   it.each([
     ['one file for all accounts', [MEMORY]],
     ['a file for each account', MEMORY],
-  ])('gives the notes about the person from %s', async (_, value) => {
+  ])('reads the notes about the person from %s', async (_, value) => {
     const { texts, refused } = await read(value, { path: 'memories/account-1.json' });
 
     expect(texts).toEqual([
@@ -310,7 +310,7 @@ describe('the export of Claude', () => {
     expect(refused).toEqual([]);
   });
 
-  it('gives the messages of a conversation about a design', async () => {
+  it('reads the messages of a conversation about a design', async () => {
     const design = {
       uuid: 'design-1',
       title: 'Label',
@@ -363,7 +363,7 @@ describe('the export of Claude', () => {
     expect(refused).toEqual([{ place: 'item 2', reason: expect.stringContaining('must be valid JSON') }]);
   });
 
-  it('gives the conversations before the end of a truncated file, and one refusal', async () => {
+  it('reads the conversations before the end of a truncated file, and refuses the rest once', async () => {
     const { ids, refused } = await read(JSON.stringify([chain([ASK]), chain([ANSWER])]).slice(0, -100));
 
     expect(ids).toEqual(['claude:m1']);
@@ -443,7 +443,7 @@ describe('the export of Claude', () => {
     ],
     ['an export of ChatGPT', false, '[{"title":"x","mapping":{},"current_node":"a","conversation_id":"c"}]'],
     ['a text about exports', false, JSON.stringify([{ text: 'Use "chat_messages": in it' }])],
-  ])('recognizes from the content whether %s is one: %s', (_, expected, text) => {
+  ])('recognizes an export of Claude by its content: %s: %s', (_, expected, text) => {
     expect(claude.recognizes({ path: 'conversations.json', text, isWhole: true })).toBe(expected);
   });
 });

@@ -4,7 +4,7 @@ import { readJsonValues } from '../parsing/read-json.ts';
 import { readClaudeConversation, toConversation } from './claude-conversation.ts';
 import { readClaudeMemory, readClaudeProject } from './claude-notes.ts';
 
-/** A field that a file of the export has and other files have not, for conversations, designs, memory and projects. */
+/** Fields that only this export has, each for one kind of file: conversations, designs, memory and projects. */
 const FIELDS = [
   /"chat_messages"\s*:/,
   /"(?:contentBlocks|authorAccountUuid)"\s*:/,
@@ -13,8 +13,8 @@ const FIELDS = [
 const PROJECT_FIELDS = [/"uuid"\s*:/, /"(?:prompt_template|is_starter_project)"\s*:/, /"(?:docs|is_private)"\s*:/];
 
 /**
- * The export of Claude: conversations, design conversations, projects and memory, in one file for all or in one file for
- * each. A file is recognized by its fields, since the names have changed several times.
+ * The export of Claude: conversations, design conversations, projects and memory, in one file for all or in one file
+ * for each. A file is recognized by its fields, since the names have changed several times.
  */
 export const claude: Format = {
   name: 'claude',

@@ -40,7 +40,7 @@ const toKey = (session: string, promptId: string | undefined, text: string, at =
   createPromptKey({ session, promptId, text, at });
 
 describe('transcripts of Codex', () => {
-  it('gives a prompt of Codex and its last answer as the hooks store them', async () => {
+  it('reads a prompt of Codex and its last answer as the hooks store them', async () => {
     const kinds = {
       internal_chat_message_metadata_passthrough: { content_item_kinds: ['environments.environment_context'] },
     };
@@ -80,7 +80,7 @@ describe('transcripts of Codex', () => {
     expect(leftOut).toEqual({ system: 2, thought: 1, tool: 2 });
   });
 
-  it('gives the answer to the later one of two prompts in one turn', async () => {
+  it('reads the answer to the later of two prompts in one turn', async () => {
     const { texts } = await readFile(
       codex,
       toLines(
@@ -97,7 +97,7 @@ describe('transcripts of Codex', () => {
     ]);
   });
 
-  it('gives no answer of an aborted turn', async () => {
+  it('leaves out the answer of an aborted turn', async () => {
     const lines = toLines(meta(), ...prompt(ROSE, TURN), item('assistant', 'Let me see.'), event('turn_aborted', {}));
     expect((await readFile(codex, lines)).contents).toEqual([ROSE]);
   });
@@ -147,7 +147,7 @@ describe('transcripts of Codex', () => {
     expect(leftOut).toEqual({ system: 1, thought: 1 });
   });
 
-  it('gives the repeated prompts of a fork the external ids of the session where they were sent', async () => {
+  it('uses the external ids of the original session for the prompts that a fork repeats', async () => {
     const { texts } = await readFile(
       codex,
       toLines(

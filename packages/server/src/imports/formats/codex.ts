@@ -19,8 +19,8 @@ const MAX_CANDIDATES = 32;
 const MAX_SESSIONS = 1000;
 
 /**
- * Transcripts of Codex: `~/.codex/sessions/YEAR/MONTH/DAY/rollout-TIME-ID.jsonl`. Each line is {timestamp, type, payload}.
- * Files of 2025 have the payload alone, after a first line with `id` and `timestamp`.
+ * Transcripts of Codex: `~/.codex/sessions/YEAR/MONTH/DAY/rollout-TIME-ID.jsonl`. Each line is {timestamp, type,
+ * payload}. Files of 2025 have the payload alone, after a first line with `id` and `timestamp`.
  */
 export const codex: Format = {
   name: 'codex',
@@ -87,9 +87,9 @@ class Rollout {
   #isByAgent = false;
   #startedAt: number | undefined;
   #turnId: string | undefined;
-  /** Whether events tell which messages a person sent. */
+  /** Whether the file has events, which mark the messages that a person sent. */
   #hasEvents = false;
-  /** Messages of the role of the person, of which some may come from the program. */
+  /** Messages with the role of the person. The program may have sent some of them. */
   #candidates: Message[] = [];
 
   constructor(transcript: Transcript) {
@@ -157,7 +157,7 @@ class Rollout {
 
   *#readPrompt(message: Message): Iterable<Part> {
     this.#hasEvents = true;
-    // The message of the event is one of them.
+    // One of the candidates has the same message as the event.
     this.#candidates = this.#candidates.filter(({ text }) => text !== message.text);
     yield* this.#judgeCandidates();
     yield* this.#send(message);

@@ -32,7 +32,7 @@ export async function* readCsvRows(
   if (rows) yield* rows.end('a quote is not closed');
 }
 
-/** Returns the cells of one line; undefined if it is no whole row. */
+/** Returns the cells of one line; undefined if the line is not a complete row. */
 export function parseCsvLine(text: string, delimiter: string): string[] | undefined {
   const row = new PendingRow(delimiter);
   return row.add({ number: 1, text }) === 'complete' ? row.cells : undefined;
@@ -94,7 +94,7 @@ class PendingRow {
   }
 
   add(line: TextLine): 'open' | 'complete' | { refused: string } {
-    // Lines that are blank are not reported, but belong to a cell in quotes.
+    // The reader skips blank lines. Inside quotes, they belong to the cell.
     const breakCount = line.number - (this.lines.at(-1)?.number ?? line.number);
     this.lines.push(line);
     this.#charCount += breakCount + line.text.length;

@@ -111,11 +111,11 @@ describe('csv', () => {
       'csv:0b6f5f2a-5d0f-4f0e-9a6b-1f2e3d4c5b6a',
     ],
     ['an external id, as it is', 'external_id,text\nmem-7,a b\n', 'mem-7'],
-  ])('makes the external id from %s', async (_case, table, id) => {
+  ])('creates the external id from %s', async (_case, table, id) => {
     expect((await read(table)).ids).toEqual([id]);
   });
 
-  it('gives texts with the same id an id each, in every import of the file', async () => {
+  it('creates different external ids for texts with the same id, the same in every import of the file', async () => {
     const table = 'id,text\n7,one\n7,two\n7,one\n7,three\n';
     const { ids } = await read(table);
 
@@ -125,7 +125,7 @@ describe('csv', () => {
     expect((await read(table)).ids).toEqual(ids);
   });
 
-  it('gives a row without an id the same external id in another file with other rows', async () => {
+  it('creates the same external id for a row without an id in another file with other rows', async () => {
     const { ids } = await read(ROWS);
     const again = await read(`${ROWS.replace('\n', '\nMara paints.,2025-01-01,\n')}`, { path: 'copy.csv' });
 
@@ -192,7 +192,7 @@ describe('csv', () => {
     expect(refused).toEqual([{ place: 'line 2', reason: 'the line is not valid UTF-8' }]);
   });
 
-  it('reads the whole rows of a truncated file, and refuses the rest', async () => {
+  it('reads the complete rows of a truncated file, and refuses the rest', async () => {
     const { contents, refused } = await read('text,n\none,1\ntwo,2\nthr', { isTruncated: true });
 
     expect(contents).toEqual(['one', 'two']);
@@ -236,7 +236,7 @@ describe('csv', () => {
     expect(refused.length).toBeGreaterThan(8000);
   });
 
-  it('keeps only what metadata can hold', async () => {
+  it('leaves out values that are too large for metadata', async () => {
     const { texts } = await read(`text,big,small\na,${'x'.repeat(20_000)},y\n`, { restToMetadata: true });
 
     expect(texts[0]?.metadata).toEqual({ small: 'y' });

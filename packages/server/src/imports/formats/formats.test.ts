@@ -209,7 +209,7 @@ describe('the formats', () => {
     ['numbers', '[1, 2, 3]'],
     ['prose', 'Ada grows beans, and Ben reads.\nMara listens, and all are well.\n'],
     ['HTML', '<!doctype html>\n<title>Garden</title>\n'],
-  ])('take no other JSON and no other text for an export: %s', async (_, content) => {
+  ])('recognize neither other JSON nor other text: %s', async (_, content) => {
     const head = { path: 'download', text: content, isWhole: true };
     const recognizing = FORMATS.filter(({ recognizes }) => recognizes(head)).map(({ name }) => name);
     expect(recognizing).toEqual([]);
@@ -238,7 +238,7 @@ describe('the formats', () => {
     },
   );
 
-  it('all stand in this test', () => {
+  it('all have a file in this test', () => {
     expect(new Set(FILES.map(([name]) => name))).toEqual(new Set(FORMATS.map(({ name }) => name)));
   });
 });

@@ -29,5 +29,5 @@ export const FORMATS: readonly Format[] = [
   jsonl,
 ];
 
-/** Formats without fields of their own. They give way to the other formats of a source. */
+/** Formats without fields of their own. Detection ignores them if a source has another format. */
 export const GENERAL_FORMATS: ReadonlySet<ImportFormat> = new Set(['markdown', 'csv', 'jsonl']);

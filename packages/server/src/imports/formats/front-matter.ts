@@ -25,8 +25,9 @@ export interface Note {
 }
 
 /**
- * Separates the front matter of a note: YAML between lines `---`, or TOML between lines `+++`. Only title, tags, and the
- * time (`date`, `created` or `updated`) are used. Front matter that cannot be parsed is a problem, and no text.
+ * Separates the front matter of a note: YAML between lines `---`, or TOML between lines `+++`. Only title, tags, and
+ * the time (`date`, `created` or `updated`) are used. Front matter that cannot be parsed is listed as a problem, and is
+ * not text of the note.
  */
 export function parseNote(note: string, timeZone: string): Note {
   const { mark, matter, text, line } = splitNote(note);

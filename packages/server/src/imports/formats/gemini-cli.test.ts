@@ -24,7 +24,7 @@ const context = message(
 const toKey = (words: string, time = TIME) => createPromptKey({ session: SESSION, text: words, at: Date.parse(time) });
 
 describe('transcripts of Gemini CLI', () => {
-  it('gives a prompt and the answers to it as the hooks store them', async () => {
+  it('reads a prompt and its answers as the hooks store them', async () => {
     const call = message('gemini', 'g1', 'I look at the shed.', { thoughts: [{ subject: 'shed' }] });
     const { texts, leftOut } = await readFile(
       geminiCli,
@@ -54,7 +54,7 @@ describe('transcripts of Gemini CLI', () => {
     expect(leftOut).toEqual({ system: 1, thought: 1, tool: 2 });
   });
 
-  it('names the minute of the hook for a prompt at the start of the next minute', async () => {
+  it('lists the external id of the minute before as an alias of a prompt at the start of a minute', async () => {
     const late = { timestamp: '2026-11-20T10:01:00.050Z' };
     const { texts } = await readFile(
       geminiCli,
@@ -67,7 +67,7 @@ describe('transcripts of Gemini CLI', () => {
     ]);
   });
 
-  it('gives a prompt that was sent twice in a minute once, with the later answer', async () => {
+  it('reads a prompt that was sent twice in a minute once, with the later answer', async () => {
     const later = { timestamp: '2026-11-20T10:00:50.000Z' };
     const { contents } = await readFile(
       geminiCli,
@@ -79,7 +79,7 @@ describe('transcripts of Gemini CLI', () => {
     expect(contents).toEqual([ROSE, 'It still does.']);
   });
 
-  it('gives a prompt once that a continued session repeats with a new time', async () => {
+  it('reads a prompt once if a continued session repeats the prompt with a new time', async () => {
     const later = { timestamp: '2026-11-22T10:00:00.000Z' };
     const { contents } = await readFile(
       geminiCli,
@@ -140,7 +140,7 @@ describe('transcripts of Gemini CLI', () => {
       toLines({ ...message('user', 'u1', text(FERN)) }, meta(), message('user', 'u2', text(ROSE))),
       ['line 1'],
     ],
-  ])('gives what can be read of a broken transcript with %s', async (_title, content, places) => {
+  ])('reads the valid messages of a broken transcript with %s', async (_title, content, places) => {
     const { contents, refused } = await readFile(geminiCli, content, { capture: 'prompts' });
     expect(contents).toEqual([ROSE]);
     expect(refused.map(({ place }) => place)).toEqual(places);

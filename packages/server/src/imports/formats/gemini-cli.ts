@@ -66,7 +66,7 @@ async function* readJsonLines(chat: Chat, file: SourceFile): AsyncIterable<Part>
   }
 }
 
-/** Reads the fields before the messages, since they may stand behind them. */
+/** Reads the fields of the session before its messages, because they may come after the messages in the file. */
 async function* readDocument(chat: Chat, file: SourceFile): AsyncIterable<Part> {
   for await (const found of readJsonValues(file.open(), FIELDS)) {
     if ('value' in found) chat.setFields({ [found.place]: found.value });
@@ -137,7 +137,7 @@ class Chat {
     this.#findFolder(body);
     const blocks = getBlocks(body.content);
     const results = blocks.filter(({ functionResponse }) => functionResponse !== undefined).length;
-    // Counted with the calls, which messages of the model have too.
+    // Messages of the model have these calls too, and are counted there.
     if (results > 0 && results === blocks.length) return;
     if (this.#session === undefined) {
       yield { kind: 'refused', place, reason: 'the file names no session before the message' };

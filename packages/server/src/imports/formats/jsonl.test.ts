@@ -88,7 +88,7 @@ describe('jsonl', () => {
     ]);
   });
 
-  it('reads the whole objects of a truncated array, and refuses the rest', async () => {
+  it('reads the complete objects of a truncated array, and refuses the rest', async () => {
     const { contents, refused } = await read(JSON.stringify(ITEMS).slice(0, -20));
 
     expect(contents).toEqual(['Ada likes trams.']);

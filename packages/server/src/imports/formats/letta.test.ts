@@ -103,7 +103,7 @@ describe('letta', () => {
     expect(texts[0]?.external_id).toBe('letta:cook/block/human');
   });
 
-  it('gives a message the same id when its number in the file changes', async () => {
+  it('creates the same id for a message when its number in the file changes', async () => {
     const { ids } = await read(PRESENT);
     const [, ...last] = AGENT.messages.map((message, index) => ({ ...message, id: `message-${index - 1}` }));
 

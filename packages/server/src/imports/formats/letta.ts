@@ -27,9 +27,9 @@ interface Agent {
 }
 
 /**
- * Agent files of Letta: blocks, archival passages, and the messages that the file has, which are the last 50. The present
- * form has lists of agents and blocks; the form before is one agent with its blocks in `core_memory`. Ids of messages
- * count from 0 in each file, so a digest of the message is its external id.
+ * Agent files of Letta: blocks, archival passages, and the messages that the file has, which are the last 50. The
+ * present form has lists of agents and blocks; the form before is one agent with its blocks in `core_memory`. Ids of
+ * messages count from 0 in each file, so a digest of the message is its external id.
  */
 export const letta: Format = {
   name: 'letta',
@@ -56,7 +56,7 @@ export const letta: Format = {
   },
 };
 
-/** The agents of a file, and those that blocks belong to. Both are few. */
+/** The agents of a file, and the agent of each block. Both maps are small. */
 interface Agents {
   byId: Map<string, Agent>;
   byBlock: Map<string, Agent>;

@@ -142,7 +142,7 @@ describe('markdown', () => {
     expect(after.ids).toEqual(expect.arrayContaining(before.ids));
   });
 
-  it('gives each text an id of its own if headings look like numbered ids', async () => {
+  it('creates different ids for all texts if headings look like numbered ids', async () => {
     const { ids } = await read(`# A (2)\nx\n# A\ny\n# A\n${'word. '.repeat(600)}\n# A, part 2\nz`);
 
     expect(new Set(ids).size).toBe(ids.length);
@@ -159,7 +159,7 @@ describe('markdown', () => {
     expect(refused).toEqual([{ place: 'travel/trip.md', reason: 'the entry is truncated' }]);
   });
 
-  it('names a file with characters that are not valid UTF-8, and reads the others', async () => {
+  it('refuses a file with characters that are not valid UTF-8, and reads the others', async () => {
     const { texts, refused } = await read(Buffer.from('# Caf\xe9\n\nAda likes it.', 'latin1'));
 
     expect(texts).toHaveLength(1);

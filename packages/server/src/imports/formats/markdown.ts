@@ -17,7 +17,7 @@ const MAX_TEXT_CHARS = 2000;
 const MAX_PATH_CHARS = 600;
 
 const NAME = /\.(?:md|markdown|mdown|mkd|mdx)$/i;
-/** Names that may hold any text: an upload without an ending, or a text file. Files such as `.gitignore` are others. */
+/** Names without an ending, as of uploads, and names of text files. Does not match names such as `.gitignore`. */
 const PLAIN_NAME = /(?:^|\/)[^./][^./]*$|\.te?xt$/i;
 
 /**
@@ -107,7 +107,9 @@ function* readSections(
   if (textCount === 0) yield { kind: 'left-out', reason: 'empty', count: 1 };
 }
 
-/** Returns the texts of a section. A heading without text is a text of its own, unless sections below it have its name. */
+/**
+ * Returns the texts of a section. A heading without text is a text of its own, unless sections below it have its name.
+ */
 function* getTexts(prefix: string, blocks: readonly string[], isParent: boolean): Generator<string> {
   if (prefix === '') yield* splitBlocks(blocks, MAX_TEXT_CHARS);
   else if (blocks.length === 0) yield isParent ? '' : prefix;

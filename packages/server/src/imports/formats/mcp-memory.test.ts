@@ -79,7 +79,7 @@ describe('mcp-memory', () => {
     expect(refused).toEqual([{ place: 'line 1', reason }]);
   });
 
-  it('reads the whole lines of a truncated file', async () => {
+  it('reads the complete lines of a truncated file', async () => {
     const { texts, refused } = await read(toLines(LINES).slice(0, -10), { isTruncated: true });
 
     expect(texts).toHaveLength(2);

@@ -64,7 +64,7 @@ describe('mem0', () => {
     expect(texts).toEqual([{ content: 'Ada likes trams', source: 'mem0', external_id: 'mem0:7' }]);
   });
 
-  it('gives a memory without an id the same external id each time, and another user another one', async () => {
+  it('creates the same external id for a memory without an id each time, and a different one for another user', async () => {
     const { ids } = await read([
       { memory: 'a', user_id: 'ada' },
       { memory: 'a', user_id: 'ben' },
@@ -109,7 +109,7 @@ describe('mem0', () => {
     expect(leftOut).toEqual({ deleted: 2, empty: 2 });
   });
 
-  it('keeps what metadata can hold, and leaves out what is too large or too deep', async () => {
+  it('leaves out metadata that is too large or too deep, and keeps the rest', async () => {
     const deep = JSON.parse(`${'['.repeat(100)}${']'.repeat(100)}`);
     const { texts } = await read([{ id: '1', memory: 'a', metadata: { big: 'x'.repeat(20_000), deep, room: 'a\0' } }]);
 

@@ -18,7 +18,7 @@ import { toImportedTime } from '../parsing/times.ts';
 /** The fields whose arrays hold memories: of the answer of `get_all`, and of exports with a schema. */
 const LISTS = ['results', 'memories', 'data', 'relations'];
 
-/** Fields that a memory of mem0 has, and few others. */
+/** Fields by which a memory of mem0 is recognized. */
 const SIGNS = ['hash', 'run_id', 'runId', 'app_id', 'appId', 'expiration_date', 'expirationDate', 'categories'];
 
 /**

@@ -10,7 +10,7 @@ import { readLines } from '../parsing/read-lines.ts';
 import { toImportedTime } from '../parsing/times.ts';
 import type { SourceFile } from '../source/source.ts';
 
-/** Where a session works, as its transcript tells. */
+/** The folder and the repository of a session, from its transcript. */
 export interface Place {
   folder?: string | undefined;
   branch?: string | undefined;
@@ -42,13 +42,13 @@ interface Turn {
   prompt: TranscriptPrompt;
   /** The text that the person typed. */
   text: string;
-  /** Why the prompt is no memory. Its answer may be one. */
+  /** The reason for leaving out the prompt. Its answer may still become a memory. */
   reason: LeftOutReason | undefined;
   answer?: { text: string; at: number | undefined };
 }
 
 /**
- * The turns of a transcript. Gives the texts that the hooks of the program would have stored, under the same external
+ * The turns of a transcript. Yields the texts that the hooks of the program would have stored, under the same external
  * ids, and counts the others. A turn ends with the next prompt: only then is its last answer known.
  */
 export class Transcript {
@@ -68,13 +68,13 @@ export class Transcript {
     this.#leftOut.add(reason, count);
   }
 
-  /** Begins a turn, and gives the texts of the turn before it. A repetition of the last prompt continues its turn. */
+  /** Begins a turn, and yields the texts of the turn before it. A repetition of the last prompt continues its turn. */
   *prompt(prompt: TranscriptPrompt): Iterable<Part> {
     const text = toPersonText(prompt.text);
     if (this.#turn && isSamePrompt(this.#turn, prompt, text)) return;
     if (prompt.isAutomatic || isAutomaticPrompt(prompt.text)) {
       this.leaveOut('agent');
-      // During a turn, the answer is still the one to the person.
+      // After an automatic prompt inside a turn, the answer still belongs to the prompt of the person.
       const isDuringTurn = prompt.promptId !== undefined && prompt.promptId === this.#turn?.prompt.promptId;
       if (!isDuringTurn) yield* this.#endTurn();
       return;
@@ -103,7 +103,7 @@ export class Transcript {
     if (this.#turn) Object.assign(this.#turn.prompt, { session, promptId: undefined, isCopy: true });
   }
 
-  /** Gives the texts of the last turn, and the counts. */
+  /** Yields the texts of the last turn, and the counts. */
   *end(): Iterable<Part> {
     yield* this.#endTurn();
     yield* this.#leftOut.toParts();
@@ -114,7 +114,7 @@ export class Transcript {
     this.#turn = undefined;
     if (!turn) return;
     const { prompt, text, reason } = turn;
-    // Without a time and an id, the text alone tells the prompts of a session apart.
+    // Without a time and an id, only their texts distinguish the prompts of a session.
     const report = { session: prompt.session, promptId: prompt.promptId, text, at: prompt.at ?? 0 };
     const keys = [createPromptKey(report), ...createNeighborKeys(report)];
     if (reason) this.leaveOut(reason);
@@ -163,15 +163,16 @@ function getReason(text: string): LeftOutReason | undefined {
   return isWideEnough(text) ? undefined : 'short';
 }
 
-/** Returns whether hooks would give a prompt the external id of the last one. */
+/** Returns whether hooks would use the same external id for a prompt and the last one. */
 function isSamePrompt({ prompt, text }: Turn, next: TranscriptPrompt, nextText: string): boolean {
   if (prompt.session !== next.session || text !== nextText || prompt.promptId !== next.promptId) return false;
   return prompt.promptId !== undefined || getMinute(prompt.at ?? 0) === getMinute(next.at ?? 0);
 }
 
 /**
- * Returns the project as the hooks name it: by the remote of the transcript, else of the repository, if its folder may be
- * read, else by the folder. The branch is that of the transcript, since another one may be checked out by now.
+ * Returns the project with the name that the hooks use. The name comes from the remote of the transcript, else from the
+ * remote of the repository if its folder may be read, else from the folder. The branch comes from the transcript,
+ * because another branch may be checked out now.
  */
 function findProject({ folder, branch, remote }: Place, { readsRepositories }: FormatOptions): Project | undefined {
   const headers = toProjectHeaders(remote ?? '', branch || undefined);
@@ -186,10 +187,10 @@ function isLocal(folder: string): boolean {
   return /^(?:\/(?![\\/])|[a-z]:[\\/])/i.test(folder) && !folder.includes('\0');
 }
 
-/** A JSON object of a line, or why the line is none. */
+/** A JSON object of a line, or the reason for refusing the line. */
 export type TranscriptLine = { number: number; body: Body } | { number: number; refused: string };
 
-/** Reads the JSON objects of a file, one per line. A line that is none is refused, and the next one is read. */
+/** Reads the JSON objects of a file, one per line. Refuses any other line, and reads the next one. */
 export async function* readObjects(file: SourceFile): AsyncIterable<TranscriptLine> {
   for await (const line of readLines(file.open())) {
     if ('refused' in line) {

@@ -109,7 +109,7 @@ describe('zep', () => {
     expect(zep.recognizes({ path: 'a', text, isWhole: true })).toBe(true);
   });
 
-  it('keeps the session of one line out of the next', async () => {
+  it('applies the session of a line to no other line', async () => {
     const { texts } = await read(
       '{"uuid":"1","role_type":"user","content":"a","session_id":"s","user_id":"ada"}\n{"uuid":"2","role_type":"user","content":"b"}\n',
     );
@@ -183,7 +183,7 @@ describe('zep', () => {
     expect(refused).toHaveLength(3);
   });
 
-  it('leaves conversations of other programs to their formats', () => {
+  it('refuses to recognize conversations of other programs', () => {
     const text = JSON.stringify({ messages: [{ role: 'user', content: 'Hi' }] });
 
     expect(zep.recognizes({ path: 'a', text, isWhole: true })).toBe(false);

@@ -29,8 +29,8 @@ const SESSION_FIELDS = ['session_id', 'thread_id', 'user_id'];
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Data of Zep and of Graphiti: episodes and messages, facts of the graph with the time in which they hold, and summaries
- * of entities. A file may hold one list of them, or several by name, or sessions with their messages.
+ * Data of Zep and of Graphiti: episodes and messages, facts of the graph with the time in which they hold, and
+ * summaries of entities. A file may hold one list of them, or several by name, or sessions with their messages.
  */
 export const zep: Format = {
   name: 'zep',
@@ -72,7 +72,7 @@ function isZepMessage(item: unknown): boolean {
   );
 }
 
-/** Returns the fields of a document that is one session. They may stand after its messages. */
+/** Returns the fields of a document that is one session. The fields may come after the messages. */
 async function readSessionFields(file: SourceFile): Promise<Fields> {
   const fields: Record<string, unknown> = {};
   for await (const found of readJsonValues(toUtf8(file.open()), SESSION_FIELDS)) {
@@ -127,7 +127,9 @@ function getLeftOutReason(item: Fields): LeftOutReason | undefined {
 
 type ItemFields = Omit<TextFields, 'content' | 'external_id'> & { content: string | undefined };
 
-/** Messages of sessions, and episodes of the graph. The time of an episode is that of its event, if the source has it. */
+/**
+ * Messages of sessions, and episodes of the graph. The time of an episode is that of its event, if the source has it.
+ */
 function toMessage(item: Fields, session: Fields, timeZone: string): ItemFields {
   const role = getRole(item);
   const time = item.reference_time ?? item.valid_at ?? item.created_at;
@@ -168,9 +170,9 @@ function toSummary(item: Fields, _session: Fields, timeZone: string): ItemFields
 /**
  * A fact holds from `valid_at` to `invalid_at`, or to `expired_at`, when a newer fact replaced it.
  *
- * Some facts end at or before their beginning, because the source learned of the end first, or because both come from one
- * message. The end counts, since recall must not present an outdated fact as current: such a fact begins one millisecond
- * before its end, and metadata keeps the source's `valid_at`.
+ * Some facts end at or before their beginning, because the source learned of the end first, or because both come from
+ * one message. The end counts, since recall must not present an outdated fact as current: such a fact begins one
+ * millisecond before its end, and metadata keeps the source's `valid_at`.
  */
 function toFact(item: Fields, _session: Fields, timeZone: string): ItemFields {
   const createdAt = toImportedTime(item.created_at, timeZone);

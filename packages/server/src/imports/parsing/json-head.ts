@@ -2,12 +2,14 @@ import { isObject } from './fields.ts';
 
 /** An object at the beginning of a JSON file. */
 export interface HeadItem {
-  /** The field of the document whose array contains the object; `*` if the document is the array; `$` is the document. */
+  /**
+   * The field of the document whose array contains the object; `*` if the document is the array; `$` is the document.
+   */
   list: string;
   item: Record<string, unknown>;
 }
 
-/** A string, of which the last may have no end, or a bracket. */
+/** Matches a bracket or a string. The last string may have no end. */
 const TOKEN = /"(?:[^"\\]|\\[\s\S])*(?:"|$)|[[\]{}]/g;
 
 /** Brackets around the first object of a list in a field of the document, with its own. */
@@ -24,7 +26,8 @@ interface Bracket {
 
 /**
  * Returns the objects by which a JSON file is recognized, from its first characters: the document, or the first of
- * several JSON lines, and the first object of each array of the document. An object that goes on after the text is absent.
+ * several JSON lines, and the first object of each array of the document. An object that is cut off by the end of the
+ * text is absent.
  */
 export function readHeadItems(text: string): HeadItem[] {
   if (!/^\s*[[{]/.test(text)) return [];

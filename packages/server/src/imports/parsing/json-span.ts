@@ -35,7 +35,7 @@ interface SpanOptions {
 
 /**
  * The text between two commas or brackets of a JSON document, read in chunks. Brackets are only counted: `JSON.parse`
- * finds the wrong ones.
+ * finds brackets of the wrong kind.
  */
 export class JsonSpan {
   readonly #options: SpanOptions;

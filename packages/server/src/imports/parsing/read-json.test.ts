@@ -141,7 +141,7 @@ describe('reading the values of a JSON document', () => {
     ['a bracket of the wrong kind inside', '[{"a":1},{"b":[2}],{"a":3}]', '9'],
     ['a line break in a text', '[{"a":1},{"a":"x\ny"},{"a":3}]', '9'],
     ['no element between two commas', '[{"a":1},,{"a":3}]', '9'],
-  ])('goes on after an element with %s', async (_, text, start) => {
+  ])('reads the next element after an element with %s', async (_, text, start) => {
     expect(await read(text, ['*'])).toEqual([
       { place: '*', number: 1, value: { a: 1 } },
       { place: '*', number: 2, refused: `the value at byte ${start} must be valid JSON` },

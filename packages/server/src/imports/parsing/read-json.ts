@@ -19,9 +19,9 @@ const SPACE = 0x20;
  * value is parsed alone. A broken or too large value is refused, and the next one is read. A truncated document, or an
  * `UnreadableFile` while reading, gives the values before that point and then one refusal.
  *
- * Places: `*` are the elements of the document if it is an array. If it is an object, `blocks.*` are the elements of the
- * array in its field `blocks`, and `metadata` is the value of its field `metadata`. `$` is the whole document, or with
- * `*`, the whole document unless it is an array.
+ * Places: `*` are the elements of the document if it is an array. If it is an object, `blocks.*` are the elements of
+ * the array in its field `blocks`, and `metadata` is the value of its field `metadata`. `$` is the whole document, or
+ * with `*`, the whole document unless it is an array.
  *
  * @param bytes UTF-8, with or without a byte order mark
  * @param options `maxBytes`: maximum size of one value, 64 MiB if absent
@@ -56,7 +56,7 @@ class JsonSplitter {
   /** Bytes of the document before the current chunk. */
   #offset = 0;
   #container: 'start' | 'whole' | 'array' | 'object' | 'end' = 'start';
-  /** In an object: whether a name is next, a value, or what follows an array that was read. */
+  /** In an object: whether a name, a value, or the comma or bracket after an array is next. */
   #next: 'name' | 'value' | 'rest' = 'name';
   /** The place of the next value; undefined if it is not wanted. */
   #place: string | undefined;
@@ -90,7 +90,7 @@ class JsonSplitter {
     this.#offset += chunk.length;
   }
 
-  /** Returns what is left at the end of the document. */
+  /** Returns the last value or refusal, at the end of the document. */
   *end(failure?: string): Generator<FoundValue> {
     const span = this.#span;
     if (this.#container === 'start') return yield this.#break(failure ?? 'the file must not be empty');

@@ -10,9 +10,9 @@ const LINE_FEED = 10;
 export type Line = { number: number; text: string } | { number: number; refused: string };
 
 /**
- * Returns the lines of UTF-8 text that are not blank. A byte order mark and `\r` before a line break are removed. A line
- * that is too long or no UTF-8 is refused, and the next one is read. A file that cannot be read to its end gives the whole
- * lines before that, and a refused line.
+ * Returns the lines of UTF-8 text that are not blank. A byte order mark and `\r` before a line break are removed. A
+ * line that is too long or not UTF-8 is refused, and the next one is read. If a file cannot be read to its end, returns
+ * the complete lines before that point, and then a refused line.
  *
  * @param maxBytes maximum bytes of a line, of which no more are held in memory
  */

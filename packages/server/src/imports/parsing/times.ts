@@ -7,7 +7,7 @@ const DATE = /^\d{4}-\d\d-\d\d$/;
 const WITHOUT_ZONE = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?$/i;
 
 /**
- * Returns a time of another program as the service takes it; undefined if the value is none. Numbers are seconds or
+ * Returns a time of another program as the service takes it; undefined if the value is not a time. Numbers are seconds or
  * milliseconds since 1970. Texts are ISO 8601, or numbers. A date is the beginning of its day.
  *
  * @param timeZone the zone of a date, and of a time without one, as an IANA name; UTC if absent

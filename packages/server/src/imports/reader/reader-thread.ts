@@ -69,8 +69,8 @@ const RESPONSES: Record<ReaderRequest, () => Promise<ReaderResponse>> = {
 };
 
 /**
- * Returns a file of the source without the temporary name of the upload, and without the time of the upload. Both would
- * be others in a repetition.
+ * Returns a file of the source without the temporary name of the upload, and without the time of the upload. A repeated
+ * upload has another name and time.
  */
 function withPath(file: SourceFile, path: string): SourceFile {
   if (file.path !== temporaryName) return file;

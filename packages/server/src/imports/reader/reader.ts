@@ -44,7 +44,7 @@ export class Reader {
     this.#worker.on('exit', () => this.#end(this.#createMemoryLimitError()));
   }
 
-  /** Recognizes the file. Throws INVALID_REQUEST for a file of no known or of another format. */
+  /** Recognizes the file. Throws INVALID_REQUEST if the format is unknown, or is not the requested one. */
   async open(): Promise<ReaderResponse & { kind: 'opened' }> {
     return expectKind(await this.#ask('open'), 'opened');
   }

@@ -4,7 +4,7 @@ import { UnreadableFile } from './source.ts';
 /** Compressed bytes per step. Deflate expands at most 1,032 times, so at most 17 MB of output wait for the reader. */
 export const MAX_COMPRESSED_CHUNK_BYTES = 16 * 1024;
 
-/** How far a decompression has come. */
+/** The progress of a decompression. */
 export interface Decompression {
   /** Bytes handed to the decoder so far. */
   given: number;

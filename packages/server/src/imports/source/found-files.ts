@@ -3,7 +3,7 @@ import type { Source, SourceFile } from './source.ts';
 import type { SourceLimits } from './source-limits.ts';
 import { toPlace } from './source-paths.ts';
 
-/** The files of a source while they are looked for. */
+/** Collects the files of a source within its limits. */
 export class FoundFiles {
   readonly refused: Source['refused'][number][] = [];
   readonly #byPath = new Map<string, SourceFile>();
@@ -40,7 +40,7 @@ export class FoundFiles {
     this.#count += added;
   }
 
-  /** Throws INVALID_REQUEST if as many more files are too many. */
+  /** Throws INVALID_REQUEST if `added` more files would exceed the limit. */
   assertRoom(added: number): void {
     if (this.#count + added <= this.#maxFiles) return;
     throw new MemoryError(

@@ -172,7 +172,7 @@ describe('openSource', () => {
     expect(await readTexts(limited)).toEqual({ 'a.jsonl': expect.stringContaining('exceeds 100000 bytes') });
   });
 
-  it('yields what a truncated gzip file still has', async () => {
+  it('yields the readable bytes of a truncated gzip file', async () => {
     const text = Array.from({ length: 5000 }, (_, number) => `line ${number}`).join('\n');
     const whole = gzipSync(text);
     writeFiles(folder, { 'a.gz': whole.subarray(0, whole.length - 100) });

@@ -15,11 +15,11 @@ import { addZip, isZip, type ZipPlace } from './zip.ts';
 const START_BYTES = 4;
 
 /**
- * Opens a file, a folder with the folders in it, a zip, or a folder with zips. A zip is recognized by its content. Hidden
- * folders are skipped, symbolic links are not followed, and special files such as a FIFO are refused.
+ * Opens a file, a folder with the folders in it, a zip, or a folder with zips. A zip is recognized by its content.
+ * Hidden folders are skipped, symbolic links are not followed, and special files such as a FIFO are refused.
  *
- * Throws INVALID_REQUEST if the path is missing, forbidden or special, if nothing in it can be read, or if it has too many
- * files; UNAVAILABLE if the disk fails.
+ * Throws INVALID_REQUEST if the path is missing, forbidden or special, if nothing in it can be read, or if it has too
+ * many files; UNAVAILABLE if the disk fails.
  */
 export async function openSource(path: string, limits: Partial<SourceLimits> = {}): Promise<Source> {
   const absolute = resolve(path);
@@ -95,7 +95,7 @@ class Opening {
     return hash.digest('hex');
   }
 
-  /** Adds a folder and the folders in it. Returns the digest of what its files are. */
+  /** Adds a folder and the folders in it. Returns the digest of the paths, sizes and times of its files. */
   async addRoot(path: string): Promise<string> {
     await this.#addFolder(path, '', 1);
     for (const zip of this.#zips) {
@@ -160,7 +160,7 @@ class Opening {
     this.found.add(isGzip(start) ? this.#unpack(path, file) : { ...file, open: () => readFileBytes(path) });
   }
 
-  /** The size of a gzip file's content is unknown. Its own size stands for it. */
+  /** The size of a gzip file's content is unknown. `sizeBytes` is the compressed size. */
   #unpack(path: string, file: Omit<SourceFile, 'open'>): SourceFile {
     const unpacked = file.path.replace(/\.gz$/i, '');
     return {
@@ -182,7 +182,7 @@ class Opening {
   }
 }
 
-/** The files of folders are not all opened: names of texts and of binary files are believed. */
+/** Judges files of a folder by their names, because opening each one would take long. */
 function mayBeCompressed(name: string): boolean {
   return !isTextName(name) && !isBinaryName(name);
 }

@@ -1,4 +1,6 @@
-/** Maximum size of the name of an entry, with its folders. Windows allows 260 characters by default, macOS 1,024 bytes. */
+/**
+ * Maximum size of the name of an entry, with its folders. Windows allows 260 characters by default, macOS 1,024 bytes.
+ */
 export const MAX_ENTRY_NAME_BYTES = 1024;
 const MAX_PLACE_CHARS = 200;
 
@@ -13,8 +15,8 @@ const PROGRAM_FOLDERS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Returns whether a path inside a source is skipped without a word, such as `.git/config`. Conversations in the hidden
- * folders of agent programs are read, such as `.claude/projects/garden/a.jsonl` in a backup.
+ * Returns whether a path inside a source is skipped and not reported, such as `.git/config`. Conversations in the
+ * hidden folders of agent programs are read, such as `.claude/projects/garden/a.jsonl` in a backup.
  */
 export function isSkipped(path: string): boolean {
   const names = path.split('/');

@@ -15,7 +15,7 @@ const UNIX_SYSTEMS = new Set([3, 19]);
 const FILE_TYPE_MASK = 0o170_000;
 const SYMBOLIC_LINK = 0o120_000;
 
-/** The first instant of times in zips. Programs that write no times write this one. */
+/** The earliest time that a zip can have. Programs without times write this one. */
 const NO_TIME_MS = Date.UTC(1980, 0, 1);
 
 const DIRECTORY_SIGNATURE = Buffer.from('PK\x01\x02', 'latin1');
@@ -73,7 +73,7 @@ function getModifiedAt(entry: Entry): number | undefined {
 
 /** Decodes a name as UTF-8, which many programs write without the flag for it, and otherwise as code page 437. */
 export function decodeZipName(bytes: Buffer, flags: number, extraFields: Entry['extraFields'] = []): string {
-  // Refused for its length, of which no more is held in memory.
+  // The caller refuses a name of this length. The rest of the name is not held in memory.
   if (bytes.length > MAX_ENTRY_NAME_BYTES) return bytes.toString('latin1', 0, MAX_ENTRY_NAME_BYTES + 1);
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -82,7 +82,7 @@ export function decodeZipName(bytes: Buffer, flags: number, extraFields: Entry['
   }
 }
 
-/** Reads for yauzl. Yauzl reads two pieces per entry, which the block saves from being two system calls. */
+/** Reads for yauzl. Yauzl reads two pieces per entry; a block in memory saves these system calls. */
 class ZipReader extends RandomAccessReader {
   readonly #reader: BlockReader;
   readonly #sizeBytes: number;

@@ -90,7 +90,7 @@ export async function* readZipEntry(
   }
 }
 
-/** The local header tells where the data starts, because its extra fields differ from those of the directory. */
+/** The local header states where the data starts, because its extra fields differ from those of the directory. */
 async function findData(handle: FileHandle, { offset }: ZipEntry): Promise<number> {
   const fixed: Uint8Array[] = [];
   for await (const chunk of readRange(handle, offset, offset + LOCAL_HEADER_BYTES)) fixed.push(chunk);

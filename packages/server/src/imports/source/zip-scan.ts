@@ -16,14 +16,14 @@ import {
 } from './zip-entry.ts';
 
 const DESCRIPTOR_SIGNATURE = Buffer.from('PK\x07\x08', 'latin1');
-/** With its signature and sizes of 8 bytes. */
+/** Size of a descriptor with a signature and sizes of 8 bytes. */
 const MAX_DESCRIPTOR_BYTES = 24;
 /** Maximum damaged entries of a scan. A broken download has one. Each costs a decoder, so many could take hours. */
 const MAX_DAMAGED = 1000;
 const ZIP64_EXTRA = 1;
 const IN_ZIP64_EXTRA = 0xffff_ffff;
 
-/** An entry, and where to look for the next one. */
+/** An entry, and the position after its data, where the next header is searched. */
 interface Scanned {
   entry: ZipEntry;
   end: number;
@@ -108,7 +108,7 @@ async function scanDeflated(
   } catch (error) {
     if (!(error instanceof UnreadableFile)) throw error;
     entry.damage = error.message;
-    // Data beyond a limit is not decompressed again from its middle, or many headers in it would cost much time.
+    // Skip the data beyond a limit. Headers inside it would be decompressed too, and could cost much time.
     if (error instanceof LimitExceeded) progress.consumed = progress.given;
   }
   entry.compressedBytes = progress.consumed;
@@ -119,7 +119,9 @@ async function scanDeflated(
   return { entry, end: end + descriptorBytes };
 }
 
-/** Returns the size of a matching descriptor, which has a signature or none, and sizes of 4 or of 8 bytes; 0 if none. */
+/**
+ * Returns the size of a matching descriptor, which has a signature or none, and sizes of 4 or of 8 bytes; 0 if none.
+ */
 function measureDescriptor(bytes: Buffer, { crc, compressedBytes, sizeBytes }: ZipEntry): number {
   for (const signature of [DESCRIPTOR_SIGNATURE, Buffer.alloc(0)]) {
     for (const sizeOfSize of [4, 8]) {

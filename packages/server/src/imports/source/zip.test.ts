@@ -39,7 +39,7 @@ async function readZip(bytes: Uint8Array, limits?: Partial<SourceLimits>) {
 const GOOD: BuiltEntry = { name: 'good.md', content: 'beans' };
 
 describe('a zip', () => {
-  it('gives its files with path, size and time, several times and at once', async () => {
+  it('returns its files with path, size and time, and reads them several times and concurrently', async () => {
     const { bytes } = buildZip([
       { name: 'b/long.jsonl', content: 'Ada grows beans\n'.repeat(20_000) },
       { name: 'a.md', content: 'stored', method: 0 },
@@ -64,7 +64,7 @@ describe('a zip', () => {
     expect(await readTexts(await openSource(join(folder, 'no.zip')))).toEqual({ 'no.zip': 'text' });
   });
 
-  it('gives its files if another program wrote it', async () => {
+  it('returns its files if another program wrote it', async () => {
     const { texts } = await readZip(zipSync({ 'd/a.md': strToU8('a'), 'b.md': [strToU8('b'), { level: 0 }] }));
     expect(texts).toEqual({ 'd/a.md': 'a', 'b.md': 'b' });
   });
@@ -81,7 +81,7 @@ describe('a zip', () => {
     },
   );
 
-  it('gives its files with and without its directory, with sizes in zip64 fields and in descriptors of any form', async () => {
+  it('returns its files with and without its directory, with sizes in zip64 fields and in descriptors of any form', async () => {
     const { bytes, directoryStart } = buildZip([
       { name: 'a.md', content: 'a'.repeat(100), isZip64: true },
       { name: 'b.md', content: 'b'.repeat(100), hasDescriptor: true },
@@ -100,7 +100,7 @@ describe('a zip', () => {
     expect((await readZip(bytes.subarray(0, directoryStart))).texts).toEqual(expected);
   });
 
-  it('gives its files if its directory is described in the zip64 form', async () => {
+  it('returns its files if its directory is described in the zip64 form', async () => {
     const { bytes, directoryStart } = buildZip([GOOD]);
     const data = bytes.subarray(0, -22);
     const end = buildZip64End(1, data.length - directoryStart, directoryStart);
@@ -108,7 +108,7 @@ describe('a zip', () => {
     expect(await readZip(zip)).toEqual({ texts: { 'good.md': 'beans' }, refused: {} });
   });
 
-  it('gives names in UTF-8 without the flag for it, and other names as code page 437', async () => {
+  it('decodes names in UTF-8 without the flag for it, and other names as code page 437', async () => {
     const { bytes } = buildZip([
       { name: 'Gärten/日記.md', content: 'a', flags: 0 },
       { name: Buffer.from([0x47, 0x84, 0x72, 0x2e, 0x6d, 0x64]), content: 'b' },
@@ -116,7 +116,7 @@ describe('a zip', () => {
     expect((await readZip(bytes)).texts).toEqual({ 'Gärten/日記.md': 'a', 'Gär.md': 'b' });
   });
 
-  it('skips folders of systems and programs without a word', async () => {
+  it('skips folders of systems and programs, and does not report them', async () => {
     const { bytes } = buildZip([GOOD, { name: '__MACOSX/._good.md', content: 'x' }, { name: '.git/a', content: 'x' }]);
     expect(await readZip(bytes)).toEqual({ texts: { 'good.md': 'beans' }, refused: {} });
   });
@@ -152,7 +152,7 @@ describe('a zip', () => {
     ['a size that is too large', { statedBytes: 101 }, /^x{100}\[it is shorter than the zip says\]$/],
     ['a size that is too small', { statedBytes: 99 }, /^\[it is larger than the zip says\]$/],
     ['no deflate data', { method: 0, content: 'x' }, /^x$/],
-  ])('yields what an entry has and then its fault: %s', async (_, fields, expected) => {
+  ])('yields the readable bytes of an entry and then its fault: %s', async (_, fields, expected) => {
     const { bytes } = buildZip([{ name: 'a.md', content: 'x'.repeat(100), ...fields }, GOOD]);
     const { texts } = await readZip(bytes);
     expect(texts['a.md']).toMatch(expected);
@@ -175,7 +175,7 @@ describe('the limits of a zip', () => {
   let largeZip: BuiltZip | undefined;
   const zeros = Buffer.alloc(8 * 1024 * 1024);
 
-  it('stop an entry that expands too much, and let the others be read', async () => {
+  it('stop an entry that expands too much, and do not stop the others', async () => {
     const { bytes } = buildZip([{ name: 'bomb.txt', content: zeros }, GOOD]);
     const source = await openZip(bytes);
     const [bomb, good] = await Promise.all(source.files.map(readSourceFile));
@@ -184,7 +184,7 @@ describe('the limits of a zip', () => {
     expect(good).toEqual({ bytes: Buffer.from('beans') });
   });
 
-  it('stop an entry that is larger than it says', async () => {
+  it('stop an entry that is larger than its stated size', async () => {
     const { bytes } = buildZip([{ name: 'bomb.txt', content: zeros, statedBytes: 1000 }]);
     const [bomb] = await Promise.all((await openZip(bytes)).files.map(readSourceFile));
     expect(bomb).toEqual({ bytes: Buffer.alloc(0), fault: 'it is larger than the zip says' });
@@ -304,7 +304,7 @@ describe('a damaged zip', () => {
     { name: 'd.md', content: contents['d.md'] ?? '', hasDescriptor: true, hasDescriptorSignature: false },
   ]);
 
-  it('gives each whole entry, and of the last one a beginning and a fault, wherever it is cut', async () => {
+  it('returns each complete entry, and the beginning and a fault of the last one, wherever it is cut', async () => {
     const names = Object.keys(contents);
     for (let length = 4; length < built.bytes.length; length += 10) {
       const texts = await readOrRefuse(built.bytes.subarray(0, length));
@@ -318,7 +318,7 @@ describe('a damaged zip', () => {
     }
   });
 
-  it('gives its other entries, wherever one byte is damaged', async () => {
+  it('returns its other entries, wherever one byte is damaged', async () => {
     for (let position = 4; position < built.bytes.length; position += 7) {
       const bytes = Buffer.from(built.bytes);
       bytes.writeUInt8((bytes.readUInt8(position) + 129) % 256, position);
@@ -345,13 +345,13 @@ describe('a damaged zip', () => {
     expect(texts['d.md']).toMatch(/\[.+\]$/);
   });
 
-  it('gives all files if its directory names fewer', async () => {
+  it('returns all files if its directory names fewer', async () => {
     const bytes = Buffer.from(built.bytes);
     bytes.writeUInt16LE(2, bytes.length - 12);
     expect((await readZip(bytes)).texts).toEqual(contents);
   });
 
-  it('gives its files if bytes follow its end', async () => {
+  it('returns its files if bytes follow its end', async () => {
     expect((await readZip(Buffer.concat([built.bytes, Buffer.alloc(100)]))).texts).toEqual(contents);
   });
 });

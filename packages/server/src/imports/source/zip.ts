@@ -128,8 +128,8 @@ function getRefusal(entry: ZipEntry, path: string, ownPaths: ReadonlySet<string>
 }
 
 /**
- * Returns whether entries share bytes of the zip. A directory with such entries is damaged, or made to do harm: a small
- * zip can claim any size so. The headers of the entries then tell what the zip has, each byte once.
+ * Returns whether entries share bytes of the zip. A directory with such entries is damaged, or made to do harm: with
+ * shared bytes, a small zip can claim any size. The headers of the entries then tell what the zip has, each byte once.
  */
 function hasOverlap(entries: readonly ZipEntry[]): boolean {
   let end = 0;
