@@ -9,7 +9,7 @@ describe('getRequestDigest', () => {
     expect(one).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  it('depends on values, types and the order of lists', () => {
+  it('getRequestDigest depends on values, types and the order of lists', () => {
     const requests = [{ tags: ['a', 'b'] }, { tags: ['b', 'a'] }, { tags: 'a,b' }, { tags: ['a', 'b', 1] }, {}];
     const digests = requests.map(getRequestDigest);
     expect(new Set(digests).size).toBe(requests.length);

@@ -277,7 +277,7 @@ function isText(item: PreparedItem): item is PreparedText {
   return 'memory' in item;
 }
 
-/** Returns the digest of a text with its fields, except its owner and external id, by which a repeat finds the text. */
+/** Returns the digest of a text and its fields, without owner and external id. A repeat compares this digest. */
 function getDigest(request: StoreFields): string {
   const { user_id: _user, agent_id: _agent, external_id: _id, ...fields } = request;
   return getRequestDigest(fields);

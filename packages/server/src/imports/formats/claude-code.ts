@@ -127,7 +127,7 @@ function toTypedText(text: string): string {
 
 function readAssistant(transcript: Transcript, body: Body, { at }: LinePlace): void {
   const message = toBody(body.message) ?? {};
-  // The program writes an error of the service as an answer, which no hook reports.
+  // The program writes errors of its API as answers. No hook reports such an answer.
   if (body.isApiErrorMessage === true || message.model === '<synthetic>') {
     transcript.abort();
     transcript.leaveOut('system');

@@ -32,7 +32,7 @@ export const claude: Format = {
   },
 };
 
-/** Reads an element of an array, or without a number, a whole file. */
+/** Reads an element of an array; without `number`, reads a whole file. */
 function* readItem(value: unknown, number: number | undefined, path: string): Generator<Part> {
   const toPlace = (kind: string) => (number === undefined ? path : `${kind} ${number}`);
   if (!isObject(value)) {

@@ -78,7 +78,7 @@ interface Message {
   place: string;
 }
 
-/** A transcript while it is read. */
+/** The state of reading a transcript. */
 class Rollout {
   readonly #transcript: Transcript;
   /** The session, and the sessions that it was forked from, whose lines it repeats. */

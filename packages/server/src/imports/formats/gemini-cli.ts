@@ -86,7 +86,7 @@ interface Answer {
   hasThoughts: boolean;
 }
 
-/** A transcript while it is read. */
+/** The state of reading a transcript. */
 class Chat {
   readonly #transcript: Transcript;
   #session: string | undefined;

@@ -45,7 +45,7 @@ export const markdown: Format = {
   },
 };
 
-/** Reads a file into memory; `text` is what can be read, and absent for a file that is too large. */
+/** Reads a file into memory. `text` is the readable part; absent for a file that is too large. */
 async function readWhole(file: SourceFile): Promise<{ text?: string; refused?: string }> {
   const chunks: Uint8Array[] = [];
   let byteCount = 0;

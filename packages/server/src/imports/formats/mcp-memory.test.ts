@@ -21,8 +21,8 @@ describe('mcp-memory', () => {
     ['the file of the server', toLines(LINES)],
     ['a file with the other spelling', toLines(OTHER_SPELLING)],
     ['a file with CRLF', toLines(LINES, '\r\n')],
-    ['the answer of read_graph', JSON.stringify({ entities: [ENTITY], relations: [RELATION] })],
-    ['the indented answer of read_graph', JSON.stringify({ entities: [ENTITY], relations: [RELATION] }, null, 2)],
+    ['the response of read_graph', JSON.stringify({ entities: [ENTITY], relations: [RELATION] })],
+    ['the indented response of read_graph', JSON.stringify({ entities: [ENTITY], relations: [RELATION] }, null, 2)],
     [
       'observations with a time',
       toLines([

@@ -8,11 +8,11 @@ const LISTS = ['entities', 'relations'];
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The file of the MCP memory server: a graph as JSON lines, or as the answer of its tool `read_graph`. */
+/** The file of the MCP memory server: a graph as JSON lines, or as the response of its tool `read_graph`. */
 export const mcpMemory: Format = {
   name: 'mcp-memory',
   title: 'MCP memory server',
-  files: 'memory.jsonl, or the answer of read_graph as JSON',
+  files: 'memory.jsonl, or the response of read_graph as JSON',
 
   recognizes({ text }) {
     return readHeadItems(text).some(({ list, item }) => {

@@ -67,7 +67,7 @@ describe('Reader', () => {
     await expect(reader.open()).rejects.toMatchObject({ code: 'INVALID_REQUEST' });
   });
 
-  it('ends a reading with the reason of its stop', async () => {
+  it('fails a running pass with the reason of the stop', async () => {
     const reader = startReader(createLines(5000));
     await reader.open();
     const parts = reader.read()[Symbol.asyncIterator]();

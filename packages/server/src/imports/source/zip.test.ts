@@ -356,7 +356,7 @@ describe('a damaged zip', () => {
   });
 });
 
-/** Reads what a zip has. A refusal of the whole zip counts as no texts; any other error is thrown. */
+/** Reads the files of a zip. Returns no texts if the whole zip is refused, and throws any other error. */
 async function readOrRefuse(bytes: Uint8Array): Promise<Record<string, string>> {
   try {
     return (await readZip(bytes)).texts;

@@ -12,7 +12,7 @@ import { scanZip } from './zip-scan.ts';
 /** An entry, the end of an empty zip, or the mark of a zip that was meant to have parts. */
 const ZIP_STARTS = ['PK\x03\x04', 'PK\x05\x06', 'PK\x07\x08'];
 
-/** A zip on the disk, and the place of its entries in the source. */
+/** A zip on the disk, and the paths of the zip and of its entries in the source. */
 export interface ZipPlace {
   path: string;
   /** The path in the source, such as `exports/batch-1.zip`. Names the zip in messages. */
