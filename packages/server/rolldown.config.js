@@ -28,10 +28,10 @@ const assets = [
   asset('opencode-plugin.js', { file: 'dist/opencode-plugin.js', format: 'esm' }),
 ];
 
-// The front is a separate bundle, so that the first responses load one file. A thread starts from a file of its own.
+// The front is a separate bundle, so that the first responses load one file. A process starts from a file of its own.
 export default [
   bundle('memoryd', 'dist/main.js'),
   bundle('memoryd-front', 'dist/mcp-front/front.js'),
-  bundle('memoryd-import-thread', 'dist/imports/reader/reader-thread.js'),
+  bundle('memoryd-import-reader', 'dist/imports/reader/reader-process.js'),
   ...assets,
 ];

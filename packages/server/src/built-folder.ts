@@ -8,7 +8,7 @@ export function getBuildFolder(name: 'ui' | 'redoc'): string {
   return fileURLToPath(new URL(`../dist/${name}`, import.meta.url));
 }
 
-/** Returns the path of a built file: one that connect copies to the user, or the thread that reads imported files. */
-export function getBuiltFile(name: 'hook.cjs' | 'opencode-plugin.js' | 'memoryd-import-thread.js'): string {
+/** Returns the path of a built file: one that connect copies to the user, or the process that reads uploads. */
+export function getBuiltFile(name: 'hook.cjs' | 'opencode-plugin.js' | 'memoryd-import-reader.js'): string {
   return fileURLToPath(new URL(`../dist/${name}`, import.meta.url));
 }

@@ -86,13 +86,13 @@ async function withReader<Result>(
 ): Promise<Result> {
   signal.throwIfAborted();
   const reader = new Reader(data, ({ error }) => onDefect(error));
-  const stop = () => void reader.stop(signal.reason);
+  const stop = () => reader.stop(signal.reason);
   signal.addEventListener('abort', stop);
   try {
     return await use(reader);
   } finally {
     signal.removeEventListener('abort', stop);
-    await reader.stop();
+    reader.stop();
   }
 }
 

@@ -41,7 +41,7 @@ const HEAVY = {
   import: { maxRunning: 8, maxQueued: 64, maxPerKey: 1, isPerUser: true, timeoutMs: 300_000, isBeforeBody: true },
   /** Uploads of files, from the first byte until the end of the import. Each has a file on the disk. */
   upload: { maxRunning: 16, maxQueued: 64, maxPerKey: 1, isPerUser: true, timeoutMs: 300_000, isBeforeBody: true },
-  /** Uploads that have been received, and are read and stored. Each has a thread. */
+  /** Uploads that have been received, and are read and stored. Each has a process. */
   reading: { maxRunning: 4, maxQueued: 16, isPerUser: true, timeoutMs: 540_000, isBeforeBody: false },
   /** Concurrent callers share one consolidation run, so most of these requests only wait for that run. */
   consolidation: { maxRunning: 64, maxQueued: 256, isBeforeBody: true },

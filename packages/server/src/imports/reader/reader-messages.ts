@@ -1,7 +1,7 @@
 import type { ErrorBody } from '@memoryd/contract';
 import type { ForeignFormat, FormatOptions, Part } from '../format.ts';
 
-/** The start data of a reader thread. */
+/** The first message to a reader process. */
 export interface ReaderData {
   /** The path of the uploaded file. */
   path: string;
@@ -14,8 +14,8 @@ export interface ReaderData {
 }
 
 /**
- * A request to a reader thread. `open` recognizes the file, `start` begins a pass, and `next` reads a batch of the pass.
- * The thread reads nothing without a request, so that a slow store slows the reading.
+ * A request to a reader process. `open` recognizes the file, `start` begins a pass, and `next` reads a batch of the pass.
+ * The process reads nothing without a request, so that a slow store slows the reading.
  */
 export type ReaderRequest = 'open' | 'start' | 'next';
 
@@ -25,7 +25,7 @@ export interface Defect {
   error: unknown;
 }
 
-/** A response of a reader thread; each request gets one, in order. `alive` is sent while the thread is at work. */
+/** A response of a reader process; each request gets one, in order. `alive` is sent while the process is at work. */
 export type ReaderResponse =
   | { kind: 'alive' }
   | { kind: 'opened'; from: ForeignFormat | 'memoryd'; contentKey: string }

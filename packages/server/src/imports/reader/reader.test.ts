@@ -12,8 +12,8 @@ function startReader(content: string, data: Partial<ReaderData> = {}, memoryMb?:
   const path = join(folder, 'memoryd-import-1');
   writeFileSync(path, content);
   const reader = new Reader({ path, name: 'export', format: OPTIONS, maxZipBytes: 1e9, ...data }, () => {}, memoryMb);
-  onTestFinished(async () => {
-    await reader.stop();
+  onTestFinished(() => {
+    reader.stop();
     rmSync(folder, { recursive: true });
   });
   return reader;
@@ -73,7 +73,7 @@ describe('Reader', () => {
     const parts = reader.read()[Symbol.asyncIterator]();
     expect((await parts.next()).value).toMatchObject({ kind: 'text' });
     const reason = new Error('the client disconnected');
-    await reader.stop(reason);
+    reader.stop(reason);
     await expect(
       (async () => {
         while (!(await parts.next()).done);

@@ -1,23 +1,23 @@
-import { Worker } from 'node:worker_threads';
+import { type ChildProcess, fork } from 'node:child_process';
 import { invalidRequest, MemoryError } from '@memoryd/contract';
 import { getBuiltFile } from '../../built-folder.ts';
 import { getAvailableBytes } from '../../machine-memory.ts';
 import type { Part } from '../format.ts';
 import type { Defect, ReaderData, ReaderRequest, ReaderResponse } from './reader-messages.ts';
 
-/** Memory of a reader thread. A value of a file may have 64 MiB, and takes several times as much when parsed. */
+/** Memory of a reader process. A value of a file may have 64 MiB, and takes several times as much when parsed. */
 const MAX_MEMORY_MB = 768;
 const MIN_MEMORY_MB = 128;
 
-/** Share of the memory of the machine or container that one of four concurrent reader threads may take. */
+/** Share of the memory of the machine or container that one of four concurrent reader processes may take. */
 const MEMORY_SHARE = 1 / 8;
 
-/** Maximum time without a message of a thread that is at work, in ms. */
+/** Maximum time without a message of a process that is at work, in ms. */
 const MAX_SILENT_MS = 60_000;
 
-/** Reads an uploaded file in a thread of its own. */
+/** Reads an uploaded file in a process of its own. */
 export class Reader {
-  readonly #worker: Worker;
+  readonly #process: ChildProcess;
   readonly #onDefect: (defect: Defect) => void;
   readonly #memoryMb: number;
   #waiting: PromiseWithResolvers<ReaderResponse> | undefined;
@@ -25,23 +25,26 @@ export class Reader {
   #ended: Error | undefined;
 
   /**
-   * Starts the thread.
+   * Starts the process.
    *
    * @param onDefect called with errors in the file that the format did not expect
-   * @param memoryMb maximum memory of the thread in megabytes, without the bytes that it reads
+   * @param memoryMb maximum memory of the process in megabytes, without the bytes that it reads
    */
   constructor(data: ReaderData, onDefect: (defect: Defect) => void, memoryMb = getMemoryMb()) {
     this.#onDefect = onDefect;
     this.#memoryMb = memoryMb;
-    // The thread runs the built file even if the service runs from source.
-    this.#worker = new Worker(getBuiltFile('memoryd-import-thread.js'), {
-      workerData: data,
-      execArgv: [],
-      resourceLimits: { maxOldGenerationSizeMb: memoryMb },
+    // The process runs the built file even if the service runs from source.
+    this.#process = fork(getBuiltFile('memoryd-import-reader.js'), [], {
+      execArgv: [`--max-old-space-size=${memoryMb}`],
+      // The texts of an import can be large, and JSON would copy them once more.
+      serialization: 'advanced',
+      // V8 prints the stack of a process that runs out of memory.
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     });
-    this.#worker.on('message', (response: ReaderResponse) => this.#receive(response));
-    this.#worker.on('error', (error) => this.#end(this.#toEndError(error)));
-    this.#worker.on('exit', () => this.#end(this.#createMemoryLimitError()));
+    this.#process.send(data);
+    this.#process.on('message', (response) => this.#receive(response as ReaderResponse));
+    this.#process.on('error', (error) => this.#end(error));
+    this.#process.on('exit', () => this.#end(this.#createMemoryLimitError()));
   }
 
   /** Recognizes the file. Throws INVALID_REQUEST if the format is unknown, or is not the requested one. */
@@ -65,10 +68,10 @@ export class Reader {
     }
   }
 
-  /** Ends the thread. Calls in progress fail with the reason. */
-  async stop(reason: Error = new Error('the reader was stopped')): Promise<void> {
+  /** Ends the process. Calls in progress fail with the reason. */
+  stop(reason: Error = new Error('the reader was stopped')): void {
     this.#end(reason);
-    await this.#worker.terminate();
+    this.#process.kill('SIGKILL');
   }
 
   #ask(request: ReaderRequest): Promise<ReaderResponse> {
@@ -76,7 +79,7 @@ export class Reader {
     if (this.#waiting) throw new Error('the reader has not responded to the request before');
     this.#waiting = Promise.withResolvers();
     this.#awaitMessage();
-    this.#worker.postMessage(request);
+    this.#process.send(request);
     return this.#waiting.promise;
   }
 
@@ -100,13 +103,8 @@ export class Reader {
     clearTimeout(this.#silence);
     this.#silence = setTimeout(() => {
       this.#end(createRefusal(`reading an item of it takes more than ${MAX_SILENT_MS / 1000} seconds`));
-      void this.#worker.terminate();
+      this.#process.kill('SIGKILL');
     }, MAX_SILENT_MS);
-  }
-
-  #toEndError(error: unknown): Error {
-    if ((error as NodeJS.ErrnoException).code === 'ERR_WORKER_OUT_OF_MEMORY') return this.#createMemoryLimitError();
-    return error instanceof Error ? error : new Error('the reader ended', { cause: error });
   }
 
   #createMemoryLimitError(): MemoryError {
@@ -121,7 +119,7 @@ export class Reader {
   }
 }
 
-/** Returns the maximum memory of a thread in megabytes. */
+/** Returns the maximum memory of a process in megabytes. */
 function getMemoryMb(): number {
   const share = Math.floor((getAvailableBytes() / 2 ** 20) * MEMORY_SHARE);
   return Math.min(MAX_MEMORY_MB, Math.max(MIN_MEMORY_MB, share));

@@ -1,5 +1,4 @@
 import { basename } from 'node:path';
-import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { MemoryError } from '@memoryd/contract/errors';
 import { detectFormat } from '../detect.ts';
 import type { Part } from '../format.ts';
@@ -9,8 +8,8 @@ import type { Source, SourceFile } from '../source/source.ts';
 import type { Defect, ReaderData, ReaderRequest, ReaderResponse } from './reader-messages.ts';
 
 /*
- * The thread that reads an uploaded file. Its memory is limited, so a hostile file can end this thread, but not the
- * service.
+ * The process that reads an uploaded file. Its memory is limited, so a hostile file can end this process, but not the
+ * service. A thread would not do: V8 ends the whole process when the parser of JSON reaches the limit of a thread.
  */
 
 /** Maximum size of a batch, in parts and in characters of texts, and maximum time for it, in ms. */
@@ -19,11 +18,13 @@ const MAX_BATCH = { parts: 256, chars: 1024 * 1024, ms: 1000 };
 /** Characters of the digest in the path of a file without a name. */
 const CONTENT_CHARS = 12;
 
-/** Interval of the messages that show that the thread is at work, in ms. */
+/** Interval of the messages that show that the process is at work, in ms. */
 const ALIVE_INTERVAL_MS = 5000;
 
-const port = parentPort as MessagePort;
-const { path, name, from, format, maxZipBytes } = workerData as ReaderData;
+// Not an argument, which other users of the machine could read. Later messages wait for their listener.
+const { path, name, from, format, maxZipBytes } = await new Promise<ReaderData>(
+  (resolve) => void process.once('message', resolve),
+);
 const temporaryName = basename(path);
 const shownName = name ?? 'upload';
 
@@ -91,8 +92,14 @@ async function respond(request: ReaderRequest): Promise<ReaderResponse> {
   }
 }
 
+function send(response: ReaderResponse): void {
+  process.send?.(response);
+}
+
 let inTurn = Promise.resolve();
-port.on('message', (request: ReaderRequest) => {
-  inTurn = inTurn.then(async () => port.postMessage(await respond(request)));
+process.on('message', (request: ReaderRequest) => {
+  inTurn = inTurn.then(async () => send(await respond(request)));
 });
-setInterval(() => port.postMessage({ kind: 'alive' } satisfies ReaderResponse), ALIVE_INTERVAL_MS);
+// The service has ended, or needs no more.
+process.on('disconnect', () => process.exit());
+setInterval(() => send({ kind: 'alive' }), ALIVE_INTERVAL_MS);
