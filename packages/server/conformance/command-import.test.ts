@@ -135,6 +135,8 @@ describe('memoryd import of another program', () => {
   it('lists the refused items of a broken file, stores the others, and exits with 1', async () => {
     const place = createUser();
     const file = createFile('notes.jsonl', `${createNotes(2)}{"content": "cut o`);
+    const dry = await runInProcess(['import', file, '--from', 'jsonl', '--dry-run', ...place], { env });
+    expect(dry).toMatchObject({ code: 1, stdout: expect.stringMatching(/^Refused:\n {2}line 3: \S/m) });
     const { code, stdout } = await runInProcess(['import', file, '--from', 'jsonl', ...place], { env });
     expect(code).toBe(1);
     expect(stdout).toMatch(/^Refused:\n {2}line 3: \S/m);
@@ -146,7 +148,9 @@ describe('memoryd import of another program', () => {
     const secret = `ghp_${'a1B2c3D4e5'.repeat(4).slice(0, 36)}`;
     const file = createFile('notes.jsonl', createNotes(1, `The token is ${secret}`));
     const [redacted, kept] = [createUser(), createUser()];
-    expect((await runInProcess(['import', file, ...redacted], { env })).stdout).toMatch(/^removed secrets: 1 \S+$/m);
+    const { stdout } = await runInProcess(['import', file, ...redacted], { env });
+    expect(stdout).toMatch(/^removed secrets: 1 \S+$/m);
+    expect(stdout).not.toContain(secret);
     expect((await runInProcess(['import', file, '--no-redact', ...kept], { env })).stdout).not.toContain('removed');
     expect((await listMemories(redacted))[0]?.content).not.toContain(secret);
     expect((await listMemories(kept))[0]?.content).toContain(secret);

@@ -168,6 +168,8 @@ describe('POST /import?from=', () => {
     expect(await getMemories(user)).toMatchObject([
       { content: 'I moved, to Porto', created_at: '2024-03-02T09:30:00.000Z', metadata: { room: 'hall' } },
     ]);
+    await upload('text,date\nspring,2024-03-02\n', { from: 'csv', query: `user_id=${user}` });
+    expect((await getMemories(user))[0]).toMatchObject({ content: 'spring', created_at: '2024-03-01T23:00:00.000Z' });
   });
 
   it('refuses a map to a column that the file does not have, and names the columns', async () => {
@@ -314,6 +316,7 @@ describe('the redaction of imported files', () => {
     expect(response.redacted).toEqual(isRemoved ? [{ kind: 'github-token', count: 1 }] : undefined);
     const [memory] = await getMemories(user, server);
     expect(memory?.content.includes(TOKEN)).toBe(!isRemoved);
+    expect(response.first[0]?.content).toBe(memory?.content);
   });
 });
 

@@ -133,8 +133,8 @@ function createStore(flags: ImportFlags, env: Environment): TextStore {
 /** Returns whether secrets are removed, as the settings say without a flag. Undefined if the service decides. */
 function getRedact(flags: ImportFlags, env: Environment): boolean | undefined {
   const settings = loadSettings(flags, env);
-  if (flags.keepSecrets) return false;
-  return isRemote(flags, settings) ? undefined : settings.redactImports === 'on';
+  if (isRemote(flags, settings)) return flags.keepSecrets ? false : undefined;
+  return settings.redact === 'on' || (settings.redactImports === 'on' && !flags.keepSecrets);
 }
 
 function getFormatOptions(flags: ImportFlags, env: Environment): FormatOptions {

@@ -147,6 +147,7 @@ export interface AppOptions extends Pick<PressureLimits, 'lateLoopMs'> {
     | 'dbSizeAlertMb'
     | 'database'
     | 'importMaxMb'
+    | 'redact'
     | 'redactImports'
     | 'maxConnections'
     | 'maxConnectionsPerAddress'

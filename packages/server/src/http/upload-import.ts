@@ -62,7 +62,8 @@ export function createUploadImport(app: App, context: RouteContext): ImportUploa
     async function readUpload(reader: Reader, path: string): Promise<ImportResponse | FileImportResponse> {
       const { from, contentKey } = await reader.open();
       if (from !== 'memoryd') {
-        const { dry_run: dryRun, source_user: sourceUser, redact = settings.redactImports === 'on' } = query;
+        const { dry_run: dryRun, source_user: sourceUser } = query;
+        const redact = settings.redact === 'on' || (query.redact ?? settings.redactImports === 'on');
         const reading = { from, name: query.name ?? '', contentKey, read: () => reader.read() };
         return importParts(getApi(request), reading, { scope, dryRun, sourceUser, redact, signal });
       }

@@ -55,6 +55,19 @@ describe('readParts', () => {
     expect(parts).toMatchObject([{ kind: 'text' }, expected]);
   });
 
+  it('assumes the time of the file for texts without a time', async () => {
+    const timed = createText({ external_id: 'b', created_at: '2025-02-03T00:00:00.000Z' });
+    const detection = {
+      format: createFormat({ notes: [createText({ external_id: 'a' }), timed] }),
+      files: [{ ...createFile('notes'), modifiedAt: Date.UTC(2024, 4, 2) }],
+      otherFiles: 0,
+      unreadable: [],
+    };
+    const [without, withTime] = await toArray(readParts({ refused: [] }, detection, { format: OPTIONS }));
+    expect(without).toMatchObject({ text: { assumed_created_at: '2024-05-02T00:00:00.000Z' } });
+    expect(withTime).toEqual(timed);
+  });
+
   it('leaves out a copy of a message under another id', async () => {
     const copies = ['a', 'b', 'c'].map((id, i) => ({ ...createText({ external_id: id }), copyKey: i < 2 ? 'k' : 'l' }));
     expect(await read({ a: copies.slice(0, 1), b: copies.slice(1) })).toMatchObject([

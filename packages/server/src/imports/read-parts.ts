@@ -2,6 +2,7 @@ import { createCheck, ImportedText } from '@memoryd/contract';
 import { MemoryError } from '@memoryd/contract/errors';
 import type { DetectedFormat } from './detect.ts';
 import type { Format, FormatOptions, Part } from './format.ts';
+import { toTimestamp } from './parsing/times.ts';
 import { SeenTexts } from './seen-texts.ts';
 import { type Source, type SourceFile, UnreadableFile } from './source/source.ts';
 
@@ -36,7 +37,7 @@ export async function* readParts(
   if (otherFiles > 0) yield { kind: 'left-out', reason: 'file', count: otherFiles };
   const seen = new SeenTexts();
   for await (const { part, file } of readFiles(detection, options)) {
-    yield toChecked(part, files.length > 1 ? file.path : undefined, seen);
+    yield toChecked(withFileTime(part, file), files.length > 1 ? file.path : undefined, seen);
   }
 }
 
@@ -59,6 +60,13 @@ async function* readFiles({ format, files }: Detection, options: ReadPartsOption
       if (isCopy(part)) yield { part, file };
     }
   }
+}
+
+/** Returns a text without a time with the time of its file, since an old file is not about today. */
+function withFileTime(part: Part, { modifiedAt }: SourceFile): Part {
+  if (part.kind !== 'text' || part.text.created_at || modifiedAt === undefined) return part;
+  const time = toTimestamp(modifiedAt);
+  return time === undefined ? part : { ...part, text: { ...part.text, assumed_created_at: time } };
 }
 
 function isCopy(part: Part): boolean {

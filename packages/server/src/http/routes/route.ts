@@ -33,6 +33,7 @@ export interface RouteContext {
     | 'dbSizeAlertMb'
     | 'database'
     | 'importMaxMb'
+    | 'redact'
     | 'redactImports'
     | 'memoryLimitMb'
     | 'corsOrigins'

@@ -19,7 +19,7 @@ const read = (text: string | Buffer, options = {}) => readFile(markdown, text, {
 
 describe('markdown', () => {
   it('makes a memory of each section, with the heading path before its text', async () => {
-    const { texts, contents, ids } = await read(TRIP, { modifiedAt: Date.UTC(2026, 4, 2) });
+    const { texts, contents, ids } = await read(TRIP);
 
     expect(contents).toEqual([
       'Trip\n\nAda plans a week in May.',
@@ -34,7 +34,6 @@ describe('markdown', () => {
     expect(texts[0]).toMatchObject({
       source: 'markdown',
       session_id: 'markdown:travel/trip.md',
-      assumed_created_at: '2026-05-02T00:00:00.000Z',
       metadata: { path: 'travel/trip.md' },
     });
   });
@@ -70,7 +69,7 @@ describe('markdown', () => {
     ['TOML', '+++\ntitle = "Trip notes"\ntags = ["travel", "food"]\ndate = 2026-01-31\n+++\n'],
     ['CRLF', '---\r\nTitle: Trip notes\r\nTags: [travel, food]\r\nDate: 2026-01-31\r\n---\r\n'],
   ])('takes title, tags and time from front matter with %s', async (_case, frontMatter) => {
-    const { texts, refused } = await read(`${frontMatter}Ada likes trams.`, { modifiedAt: 0 });
+    const { texts, refused } = await read(`${frontMatter}Ada likes trams.`);
 
     expect(refused).toEqual([]);
     expect(texts).toEqual([

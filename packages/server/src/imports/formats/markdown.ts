@@ -2,7 +2,6 @@ import { LIMITS } from '@memoryd/contract';
 import type { Format, Part } from '../format.ts';
 import { cutText, toContent, toExternalId, toId, toMetadata, toTextPart } from '../parsing/fields.ts';
 import { splitBlocks } from '../parsing/split-text.ts';
-import { toTimestamp } from '../parsing/times.ts';
 import { toUtf8 } from '../parsing/to-utf8.ts';
 import { type SourceFile, UnreadableFile } from '../source/source.ts';
 import { type FrontMatter, hasFrontMatter, parseNote } from './front-matter.ts';
@@ -76,7 +75,6 @@ function* readSections(
     source: 'markdown',
     session_id: toId(`markdown:${file.path}`, LIMITS.sessionIdChars),
     created_at: createdAt,
-    assumed_created_at: toTimestamp(file.modifiedAt ?? Number.NaN),
     metadata: toMetadata({ path: file.path, title }),
   };
   let textCount = 0;

@@ -14,7 +14,6 @@ export interface ReadFile {
 
 export interface TestFile extends Partial<FormatOptions> {
   path?: string;
-  modifiedAt?: number;
   /** The file cannot be read after its last byte, as a truncated entry of a zip. */
   isTruncated?: boolean;
 }
@@ -25,13 +24,12 @@ const checkText = createCheck(ImportedText, 'a text');
 export async function readFile(
   format: Format,
   content: string | Buffer,
-  { path = 'notes', modifiedAt, isTruncated = false, ...options }: TestFile = {},
+  { path = 'notes', isTruncated = false, ...options }: TestFile = {},
 ): Promise<ReadFile> {
   const bytes = Buffer.from(content);
   const file: SourceFile = {
     path,
     sizeBytes: bytes.length,
-    ...(modifiedAt !== undefined && { modifiedAt }),
     open: () => toChunks(bytes, isTruncated),
   };
   const read: ReadFile = { texts: [], contents: [], ids: [], refused: [], leftOut: {} };
