@@ -31,4 +31,4 @@ export {
   verifyDatabase,
 } from './open-storage.ts';
 export { inspectDatabase } from './postgres-package.ts';
-export { removeSecrets } from './redacting/remove-secrets.ts';
+export { removeSecrets } from './remove-secrets.ts';

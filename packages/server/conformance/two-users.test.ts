@@ -220,6 +220,7 @@ class TestNamespace {
         const { some, content_key } = operation;
         const imported = await api.importTexts(fromItems(some), { from: 'jsonl', ...(content_key && { content_key }) });
         this.importIds.push(imported.import_id);
+        await this.#noteImported(api);
         return imported;
       }
       case 'imports':
@@ -271,6 +272,14 @@ class TestNamespace {
   #note<Stored extends { id: string }>(answer: Stored): Stored {
     this.ids.push(answer.id);
     return answer;
+  }
+
+  /** Notes the ids of memories that an import created. */
+  async #noteImported(api: MemoryApi): Promise<void> {
+    const { memories } = await api.memories({ limit: 1000 });
+    const imported = memories.flatMap(({ id, external_id: name }) => (name === undefined ? [] : [{ id, name }]));
+    imported.sort((a, b) => a.name.localeCompare(b.name));
+    for (const memory of imported) if (!this.ids.includes(memory.id)) this.#note(memory);
   }
 
   #id(index: number): string {
