@@ -82,6 +82,51 @@ describe('detectFormat', () => {
     expect(await detect({ a: text, b: ` ${text}` })).toMatchObject({ format: 'claude-code', paths: ['a', 'b'] });
   });
 
+  const LONG = 'Ada grows beans. '.repeat(10_000);
+  it.each<[string, unknown[]]>([
+    [
+      'claude-code',
+      [{ message: { role: 'user', content: LONG }, type: 'user', sessionId: 's1', timestamp: '2026-03-05T10:00:00Z' }],
+    ],
+    ['codex', [{ payload: { instructions: LONG, id: 's1' }, type: 'session_meta', timestamp: '2026-03-05T10:00:00Z' }]],
+    ['gemini-cli', [{ messages: [{ content: LONG }], sessionId: 's1', projectHash: 'h1' }]],
+    ['chatgpt', [[{ title: LONG, mapping: {}, create_time: 1 }]]],
+    ['claude', [[{ uuid: 'c1', summary: LONG, chat_messages: [] }]]],
+    ['letta', [{ agents: [{ system: `"${LONG}\n`, tools: [{ source_code: LONG }], agent_type: 'memgpt_v2_agent' }] }]],
+    ['mcp-memory', [{ observations: [LONG], name: 'Ada', entityType: 'person', type: 'entity' }]],
+    ['mem0', [{ results: [{ memory: LONG, id: 'm1', hash: 'h1' }] }]],
+    ['zep', [{ episodes: [{ content: LONG, uuid: 'e1', source: 'text' }] }]],
+    ['jsonl', [{ content: LONG }, { content: 'Ben reads' }]],
+  ])('recognizes a file whose first item is longer than 64 KiB: %s', async (format, items) => {
+    const text = items.map((item) => `${JSON.stringify(item)}\n`).join('');
+    const files = { a: text, b: Buffer.from(`\uFEFF${text}`, 'utf16le') };
+    expect(await detect(files)).toEqual({ format, paths: ['a', 'b'], ...NOTHING_ELSE });
+  });
+
+  it('reads at most 16 MiB of a long item and 256 MiB of all, and lists the files that it does not read', async () => {
+    const readBytes = new Map<string, number>();
+    const createFile = (path: string, text: string): SourceFile => ({
+      path,
+      sizeBytes: 1e9,
+      async *open() {
+        yield Buffer.from(text);
+        for (const chunk = Buffer.alloc(1024 * 1024, 'x'); ; yield chunk) {
+          readBytes.set(path, (readBytes.get(path) ?? 0) + chunk.length);
+        }
+      },
+    });
+    const long = Array.from({ length: 18 }, (_, number) => createFile(`long ${number}`, '{"x":"'));
+    const files = [createFile('a', `${TRANSCRIPT}`), ...long];
+    const source: Source = { name: 'folder', contentKey: '', files, refused: [], close: async () => {} };
+    const { unreadable, otherFiles } = await detectFormat(source);
+    expect(unreadable.map(({ place }) => place)).toEqual(['long 16', 'long 17']);
+    expect(unreadable[0]?.reason).toBe(
+      'its first item is too long, as are those of files before it; import the file alone',
+    );
+    expect(otherFiles).toBe(16);
+    expect(Math.max(...readBytes.values())).toBeLessThan(19 * 1024 * 1024);
+  });
+
   it('refuses files of several formats, and lists the formats with their numbers of files', async () => {
     await expect(detect({ 'a.json': CHATS, 'b.jsonl': TRANSCRIPT, 'c.md': NOTE })).rejects.toMatchObject({
       code: 'INVALID_REQUEST',

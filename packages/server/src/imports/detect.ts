@@ -1,13 +1,16 @@
 import { formatCount, type ImportFormat, MemoryError } from '@memoryd/contract';
 import type { Format } from './format.ts';
 import { FORMATS, GENERAL_FORMATS } from './formats/formats.ts';
+import { decodeHead, type Head, LONG_HEAD_BYTES, readHead, readLongHead } from './heads.ts';
 import { toUtf8 } from './parsing/to-utf8.ts';
 import { describeContent, hasUtf16Mark, isBinaryName } from './source/binary-files.ts';
-import { type Source, type SourceFile, UnreadableFile } from './source/source.ts';
+import type { Source, SourceFile } from './source/source.ts';
 import { toPlace } from './source/source-paths.ts';
 
-const HEAD_BYTES = 64 * 1024;
+/** Bytes that are read as long heads in one source. */
+const ALL_LONG_HEADS_BYTES = 256 * 1024 * 1024;
 const MAX_NAMED_FILES = 3;
+const JSON_START = /^\s*[[{]/;
 
 /** The fields of a format that `detectFormat` needs. */
 type Detectable = Pick<Format, 'title' | 'files' | 'recognizes'> & { name: ImportFormat };
@@ -44,8 +47,8 @@ function getJsonField(json: string, field: string): unknown {
 }
 
 /**
- * Finds the format of a source by the beginnings of its files, in at most 64 KiB of each. With `from`, selects the
- * files of this format. Without `from`, ignores Markdown, CSV and JSON lines if another format is found.
+ * Finds the format of a source by the beginnings of its files: by 64 KiB of each, and by up to 16 MiB of JSON files
+ * that these do not show, together at most 256 MiB. With `from`, selects the files of this format. Without `from`, ignores Markdown, CSV and JSON lines if another format is found.
  *
  * Throws INVALID_REQUEST if no file is of a known format, or of the format `from`, and if several formats are found.
  */
@@ -70,23 +73,21 @@ interface SortedFiles {
   unreadable: DetectedFormat['unreadable'];
   /** The first files without a known format, each with its kind. */
   unknown: string[];
+  /** Bytes that may still be read as long heads. */
+  longHeadBytes: number;
 }
 
 async function sortFiles(source: Source, formats: readonly Detectable[]): Promise<SortedFiles> {
-  const sorted: SortedFiles = { byFormat: new Map(), unreadable: [], unknown: [] };
+  const sorted: SortedFiles = {
+    ...{ byFormat: new Map(), unreadable: [], unknown: [] },
+    longHeadBytes: ALL_LONG_HEADS_BYTES,
+  };
   for (const file of source.files) {
     const isSkipped = source.files.length > 1 && isBinaryName(file.path);
     if (isSkipped) noteUnknown(sorted, `${toPlace(file.path)} is skipped for its name`);
     else await sortFile(file, await readHead(file), formats, sorted);
   }
   return sorted;
-}
-
-interface Head {
-  bytes: Buffer;
-  isWhole: boolean;
-  /** Why the file could not be read further. */
-  fault?: string;
 }
 
 async function sortFile(
@@ -96,13 +97,13 @@ async function sortFile(
   sorted: SortedFiles,
 ): Promise<void> {
   const kind = describeContent(head.bytes);
-  const format = kind ? undefined : await findFormat(file, head, formats);
+  const { format, fault } = kind ? { fault: head.fault } : await findFormat(file, head, formats, sorted);
   if (format) {
     const files = sorted.byFormat.get(format);
     const readable = hasUtf16Mark(head.bytes) ? { ...file, open: () => toUtf8(file.open()) } : file;
     if (files) files.push(readable);
     else sorted.byFormat.set(format, [readable]);
-  } else if (head.fault !== undefined) sorted.unreadable.push({ place: toPlace(file.path), reason: head.fault });
+  } else if (fault !== undefined) sorted.unreadable.push({ place: toPlace(file.path), reason: fault });
   else noteUnknown(sorted, `${toPlace(file.path)} is ${kind ?? 'text'}`);
 }
 
@@ -110,46 +111,31 @@ function noteUnknown({ unknown }: SortedFiles, file: string): void {
   if (unknown.length < MAX_NAMED_FILES) unknown.push(file);
 }
 
+/** Returns the format that recognizes the head of a file, or the long head; else why the file cannot be read, if so. */
 async function findFormat(
-  { path }: SourceFile,
-  { bytes, isWhole }: Head,
+  file: SourceFile,
+  head: Head,
   formats: readonly Detectable[],
-): Promise<Detectable | undefined> {
-  const decoder = new TextDecoder();
-  let text = '';
-  for await (const chunk of toUtf8(yieldOnce(bytes))) text += decoder.decode(chunk, { stream: true });
-  // A character that the end of the head cuts is left out.
-  if (isWhole) text += decoder.decode();
-  return sortForText(text, formats).find((format) => format.recognizes({ path, text, isWhole }));
+  sorted: SortedFiles,
+): Promise<{ format?: Detectable | undefined; fault?: string | undefined }> {
+  const { path } = file;
+  const text = await decodeHead(head);
+  const format = sortForText(text, formats).find(({ recognizes }) => recognizes({ path, text, isWhole: head.isWhole }));
+  const isLong = !head.isWhole && head.fault === undefined && JSON_START.test(text);
+  if (format || !isLong) return { format, fault: head.fault };
+  if (sorted.longHeadBytes <= 0) {
+    return { fault: 'its first item is too long, as are those of files before it; import the file alone' };
+  }
+  const { readBytes, ...long } = await readLongHead(file, Math.min(sorted.longHeadBytes, LONG_HEAD_BYTES));
+  sorted.longHeadBytes -= readBytes;
+  const longHead = { path, text: await decodeHead(long), isWhole: long.isWhole };
+  return { format: formats.find(({ recognizes }) => recognizes(longHead)), fault: long.fault };
 }
 
 /** Notes and tables may quote JSON. For a text that does not begin as JSON, Markdown and CSV are tried first. */
 function sortForText(text: string, formats: readonly Detectable[]): readonly Detectable[] {
-  if (/^\s*[[{]/.test(text)) return formats;
+  if (JSON_START.test(text)) return formats;
   return formats.toSorted((a, b) => Number(GENERAL_FORMATS.has(b.name)) - Number(GENERAL_FORMATS.has(a.name)));
-}
-
-async function* yieldOnce(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes;
-}
-
-async function readHead(file: SourceFile): Promise<Head> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  let fault: string | undefined;
-  try {
-    for await (const chunk of file.open()) {
-      chunks.push(chunk);
-      length += chunk.length;
-      if (length > HEAD_BYTES) break;
-    }
-  } catch (error) {
-    if (!(error instanceof UnreadableFile)) throw error;
-    fault = error.message;
-  }
-  const bytes = Buffer.concat(chunks).subarray(0, HEAD_BYTES);
-  if (fault !== undefined) return { bytes, isWhole: false, fault };
-  return { bytes, isWhole: length <= HEAD_BYTES };
 }
 
 /** Returns the formats found, without general formats if there are others. */

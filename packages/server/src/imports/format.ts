@@ -58,7 +58,10 @@ export interface FormatOptions {
 export interface FileHead {
   /** As in `SourceFile`. */
   path: string;
-  /** The first 64 KiB, decoded as UTF-8 without a byte order mark. */
+  /**
+   * The first 64 KiB, decoded as UTF-8 without a byte order mark. For JSON that no format recognizes by these: at most
+   * 1 MiB of a longer beginning whose strings are cut to 256 bytes.
+   */
   text: string;
   /** True if `text` is the whole file. */
   isWhole: boolean;
