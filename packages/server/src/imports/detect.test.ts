@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import type { ImportFormat } from '@memoryd/contract';
 import { strToU8, zipSync } from 'fflate';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { detectFormat } from './detect.ts';
@@ -125,6 +126,71 @@ describe('detectFormat', () => {
     );
     expect(otherFiles).toBe(16);
     expect(Math.max(...readBytes.values())).toBeLessThan(19 * 1024 * 1024);
+  });
+
+  const BROKEN_REASON = 'the file must be of the format chatgpt, as others with such a name, but is';
+  it.each<[string, string | Uint8Array, string]>([
+    ['binary', Buffer.from([1, 2, 3, 0, 0, 7]), 'binary'],
+    ['zeros', Buffer.alloc(100_000), 'binary'],
+    ['a web page', '<!doctype html><title>Sign in</title>', 'text'],
+    ['JSON without its start', CHATS.slice(5), 'text'],
+    ['JSON cut in its first item', CHATS.slice(0, 5), 'text'],
+    ['a bracket and blanks', `[${' '.repeat(2_000_000)}`, 'text'],
+  ])(
+    'lists a file that has the name of a recognized one with another number and is broken: %s',
+    async (_, content, kind) => {
+      const files = { 'a/conversations-000.json': CHATS, 'b/Conversations-0a1.json': content, 'user.json': '"ada"' };
+      const unreadable = [
+        { place: 'b/Conversations-0a1.json', reason: `${BROKEN_REASON} ${kind}; get it again from its source` },
+      ];
+      expect(await detect(files)).toEqual({
+        ...{ format: 'chatgpt', paths: ['a/conversations-000.json'], otherFiles: 1, unreadable },
+      });
+      expect(await detect(files, 'chatgpt')).toMatchObject({ otherFiles: 1, unreadable });
+    },
+  );
+
+  it('lists a broken transcript beside another one with a UUID as its name', async () => {
+    const [a, b] = ['0b1c2d3e-aaaa-4bbb-8ccc-0123456789ab', 'deadbeef-aaaa-4bbb-8ccc-abcdefabcdef'];
+    const files = { [`${a}.jsonl`]: TRANSCRIPT, [`${b}.jsonl`]: Buffer.alloc(500) };
+    expect((await detect(files)).unreadable).toMatchObject([{ place: `${b}.jsonl` }]);
+  });
+
+  it.each<[string, Readonly<Record<string, string>>]>([
+    ['an empty file', { '1.json': CHATS, '2.json': '' }],
+    ['an empty list', { '1.json': CHATS, '2.json': ' [ ]\n' }],
+    ['JSON of another kind', { '1.json': CHATS, '2.json': '{"id":"ada"}' }],
+    ['a name of another shape', { '1.json': CHATS, 'a.json': 'no JSON' }],
+    ['a text beside notes', { README: NOTE, 'b/README': 'all rights reserved' }],
+  ])('counts a file among the others, and lists no fault: %s', async (_, files) => {
+    expect(await detect(files)).toMatchObject({ otherFiles: 1, unreadable: [] });
+  });
+
+  it.each<[ImportFormat, string, string]>([
+    ['csv', 'a table of one column', 'content\nAda grows beans\nBen reads\n'],
+    ['csv', 'a table of one column with an unusual name', 'entry\r\nAda grows beans\r\n'],
+    ['markdown', 'a note without a heading', 'Ada grows beans.\nBen reads.\n'],
+    ['markdown', 'a note that looks like a table', 'Milk, eggs\nBread, butter\n'],
+    ['markdown', 'a note with its heading alone above the text', '# Garden\nbeans and peas\n'],
+  ])('takes a file as the requested format that the content does not show: %s, %s', async (format, _, content) => {
+    expect(await detect({ upload: content }, format)).toEqual({ format, paths: ['upload'], ...NOTHING_ELSE });
+  });
+
+  it.each<[ImportFormat, string, string]>([
+    ['csv', 'a note', NOTE],
+    ['csv', 'one line', 'Ada grows beans'],
+    ['csv', 'JSON', CHATS],
+    ['markdown', 'JSON', CHATS],
+    ['markdown', 'a web page', '<!doctype html>\n<title>Garden</title>\n'],
+    ['markdown', 'blanks', ' \n'],
+    ['jsonl', 'text', 'Ada grows beans'],
+  ])('refuses a file that cannot be of the requested format: %s, %s', async (format, _, content) => {
+    await expect(detect({ upload: content }, format)).rejects.toMatchObject({ code: 'INVALID_REQUEST' });
+  });
+
+  it('takes only files with a sign of the requested format if there are some', async () => {
+    const files = { 'a.md': NOTE, LICENSE: 'all rights reserved' };
+    expect(await detect(files, 'markdown')).toMatchObject({ paths: ['a.md'], otherFiles: 1 });
   });
 
   it('refuses files of several formats, and lists the formats with their numbers of files', async () => {

@@ -1,7 +1,9 @@
+import { basename } from 'node:path/posix';
 import { formatCount, type ImportFormat, MemoryError } from '@memoryd/contract';
 import type { Format } from './format.ts';
 import { FORMATS, GENERAL_FORMATS } from './formats/formats.ts';
 import { decodeHead, type Head, LONG_HEAD_BYTES, readHead, readLongHead } from './heads.ts';
+import { readHeadItems } from './parsing/json-head.ts';
 import { toUtf8 } from './parsing/to-utf8.ts';
 import { describeContent, hasUtf16Mark, isBinaryName } from './source/binary-files.ts';
 import type { Source, SourceFile } from './source/source.ts';
@@ -10,10 +12,13 @@ import { toPlace } from './source/source-paths.ts';
 /** Bytes that are read as long heads in one source. */
 const ALL_LONG_HEADS_BYTES = 256 * 1024 * 1024;
 const MAX_NAMED_FILES = 3;
+const TEXT = 'text';
+/** Formats whose files may begin with any text. */
+const TEXT_FORMATS: ReadonlySet<ImportFormat> = new Set(['markdown', 'csv']);
 const JSON_START = /^\s*[[{]/;
 
 /** The fields of a format that `detectFormat` needs. */
-type Detectable = Pick<Format, 'title' | 'files' | 'recognizes'> & { name: ImportFormat };
+type Detectable = Pick<Format, 'title' | 'files' | 'recognizes' | 'accepts'> & { name: ImportFormat };
 
 /** The files of a source that are of one format. */
 export interface DetectedFormat {
@@ -23,7 +28,7 @@ export interface DetectedFormat {
   files: SourceFile[];
   /** Number of files that are not of the format. */
   otherFiles: number;
-  /** Files whose beginnings cannot be read, with the reasons. */
+  /** Files that cannot be read, or are broken to judge by the names of the others, with the reasons. */
   unreadable: { place: string; reason: string }[];
 }
 
@@ -58,12 +63,12 @@ export async function detectFormat(
   formats: readonly Format[] = FORMATS,
 ): Promise<DetectedFormat> {
   const all: readonly Detectable[] = [MEMORYD, ...formats];
-  const sorted = await sortFiles(source, from ? all.filter(({ name }) => name === from) : all);
+  const sorted = from ? await sortByRequest(source, from, all) : await sortFiles(source, all);
   const [chosen, ...others] = chooseFormats(sorted);
   if (!chosen) throw from ? await notOfFormat(source, from, all, sorted) : unknownFormat(source, all, sorted);
   if (others.length > 0) throw severalFormats(source, sorted);
-  const { unreadable } = sorted;
   const files = sorted.byFormat.get(chosen) ?? [];
+  const unreadable = [...sorted.unreadable, ...listBroken(chosen, files, sorted)];
   const format = formats.find(({ name }) => name === chosen.name) ?? 'memoryd';
   return { format, files, otherFiles: source.files.length - files.length - unreadable.length, unreadable };
 }
@@ -73,13 +78,24 @@ interface SortedFiles {
   unreadable: DetectedFormat['unreadable'];
   /** The first files without a known format, each with its kind. */
   unknown: string[];
+  /** Files without a known format that are neither empty nor JSON, each with its kind. */
+  suspects: { path: string; kind: string }[];
   /** Bytes that may still be read as long heads. */
   longHeadBytes: number;
 }
 
+/** Selects the files of the requested format. If it recognizes none, selects the files that may be of it. */
+async function sortByRequest(source: Source, from: ImportFormat, all: readonly Detectable[]): Promise<SortedFiles> {
+  const requested = all.filter(({ name }) => name === from);
+  const sorted = await sortFiles(source, requested);
+  if (sorted.byFormat.size > 0) return sorted;
+  const accepting = requested.flatMap(({ accepts, ...format }) => (accepts ? { ...format, recognizes: accepts } : []));
+  return accepting.length > 0 ? await sortFiles(source, accepting) : sorted;
+}
+
 async function sortFiles(source: Source, formats: readonly Detectable[]): Promise<SortedFiles> {
   const sorted: SortedFiles = {
-    ...{ byFormat: new Map(), unreadable: [], unknown: [] },
+    ...{ byFormat: new Map(), unreadable: [], unknown: [], suspects: [] },
     longHeadBytes: ALL_LONG_HEADS_BYTES,
   };
   for (const file of source.files) {
@@ -97,39 +113,87 @@ async function sortFile(
   sorted: SortedFiles,
 ): Promise<void> {
   const kind = describeContent(head.bytes);
-  const { format, fault } = kind ? { fault: head.fault } : await findFormat(file, head, formats, sorted);
+  const { format, fault, isJson } = kind
+    ? { fault: head.fault, isJson: false }
+    : await findFormat(file, head, formats, sorted);
   if (format) {
     const files = sorted.byFormat.get(format);
     const readable = hasUtf16Mark(head.bytes) ? { ...file, open: () => toUtf8(file.open()) } : file;
     if (files) files.push(readable);
     else sorted.byFormat.set(format, [readable]);
   } else if (fault !== undefined) sorted.unreadable.push({ place: toPlace(file.path), reason: fault });
-  else noteUnknown(sorted, `${toPlace(file.path)} is ${kind ?? 'text'}`);
+  else {
+    noteUnknown(sorted, `${toPlace(file.path)} is ${kind ?? TEXT}`);
+    if (!isJson && head.bytes.length > 0) sorted.suspects.push({ path: file.path, kind: kind ?? TEXT });
+  }
 }
 
 function noteUnknown({ unknown }: SortedFiles, file: string): void {
   if (unknown.length < MAX_NAMED_FILES) unknown.push(file);
 }
 
-/** Returns the format that recognizes the head of a file, or the long head; else why the file cannot be read, if so. */
+interface FoundFormat {
+  format?: Detectable | undefined;
+  /** Why the file cannot be read further. */
+  fault?: string | undefined;
+  /** True if the file begins with complete JSON. */
+  isJson: boolean;
+}
+
+/** Finds the format that recognizes the head of a file, or the long head. */
 async function findFormat(
   file: SourceFile,
   head: Head,
   formats: readonly Detectable[],
   sorted: SortedFiles,
-): Promise<{ format?: Detectable | undefined; fault?: string | undefined }> {
+): Promise<FoundFormat> {
   const { path } = file;
+  const { isWhole } = head;
   const text = await decodeHead(head);
-  const format = sortForText(text, formats).find(({ recognizes }) => recognizes({ path, text, isWhole: head.isWhole }));
-  const isLong = !head.isWhole && head.fault === undefined && JSON_START.test(text);
-  if (format || !isLong) return { format, fault: head.fault };
+  const format = sortForText(text, formats).find(({ recognizes }) => recognizes({ path, text, isWhole }));
+  const isLong = !isWhole && head.fault === undefined && JSON_START.test(text);
+  if (format || !isLong) return { format, fault: head.fault, isJson: isJson(text) };
   if (sorted.longHeadBytes <= 0) {
-    return { fault: 'its first item is too long, as are those of files before it; import the file alone' };
+    const fault = 'its first item is too long, as are those of files before it; import the file alone';
+    return { fault, isJson: true };
   }
   const { readBytes, ...long } = await readLongHead(file, Math.min(sorted.longHeadBytes, LONG_HEAD_BYTES));
   sorted.longHeadBytes -= readBytes;
   const longHead = { path, text: await decodeHead(long), isWhole: long.isWhole };
-  return { format: formats.find(({ recognizes }) => recognizes(longHead)), fault: long.fault };
+  const found = formats.find(({ recognizes }) => recognizes(longHead));
+  return { format: found, fault: long.fault, isJson: isJson(longHead.text) };
+}
+
+/** Returns whether a text begins with a complete object or empty list of JSON, or is such a document. */
+function isJson(text: string): boolean {
+  return /^\s*\[\s*\]/.test(text) || readHeadItems(text).length > 0;
+}
+
+/**
+ * Lists the files that are no other kind but broken: their names differ from names of recognized files only in digits.
+ */
+function listBroken(
+  { name }: Detectable,
+  files: readonly SourceFile[],
+  { suspects }: SortedFiles,
+): DetectedFormat['unreadable'] {
+  const shapes = new Set(files.map(({ path }) => toNameShape(path)));
+  // Texts without a sign of Markdown or CSV are not broken.
+  const broken = suspects.filter(
+    ({ path, kind }) => shapes.has(toNameShape(path)) && (kind !== TEXT || !TEXT_FORMATS.has(name)),
+  );
+  return broken.map(({ path, kind }) => ({
+    place: toPlace(path),
+    reason: `the file must be of the format ${name}, as others with such a name, but is ${kind}; get it again from its source`,
+  }));
+}
+
+/** Returns the name of a file with one mark for each UUID and number, also a hexadecimal one. */
+function toNameShape(path: string): string {
+  return basename(path)
+    .toLowerCase()
+    .replace(/[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/g, '0')
+    .replace(/[\da-f]*\d[\da-f]*/g, '0');
 }
 
 /** Notes and tables may quote JSON. For a text that does not begin as JSON, Markdown and CSV are tried first. */

@@ -76,6 +76,8 @@ export interface Format {
   files: string;
   /** Returns whether a file is of this format, from its content. */
   recognizes(head: FileHead): boolean;
+  /** Returns whether a file may be of this format, if the person says so and no format recognizes it. */
+  accepts?(head: FileHead): boolean;
   /**
    * Reads the parts of a file in order. Never throws for bad content: what cannot be read becomes a refused part, and
    * what follows is read if it can be found. Each text has an external id that is the same in each export of the source.

@@ -15,6 +15,8 @@ import { findDelimiter, parseCsvLine, readCsvRows } from './csv-rows.ts';
 
 const NAME = /\.(?:csv|tsv|tab)$/i;
 const MAX_NAME_CHARS = 64;
+/** The start of a first line of JSON, HTML or Markdown. */
+const NO_TABLE = /^\s*(?:[[{<#]|---)/;
 /** The line with which Excel names the delimiter. */
 const EXCEL_DELIMITER = /^"?sep=(.)"?$/;
 
@@ -40,6 +42,13 @@ export const csv: Format = {
     return [second, third].every(
       (line) => line === undefined || (parseCsvLine(line, delimiter)?.length ?? names.length) === names.length,
     );
+  },
+
+  /** Accepts a table of one column. Its name may be unusual, because `map` may name it. */
+  accepts({ text }) {
+    const [first = '', second] = text.split(/\r?\n/).filter((line) => line.trim() !== '');
+    if (NO_TABLE.test(first) || text.includes('\0') || second === undefined) return false;
+    return parseCsvLine(first, findDelimiter(first))?.every(isColumnName) ?? false;
   },
 
   async *read(file, options) {

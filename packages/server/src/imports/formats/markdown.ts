@@ -18,6 +18,23 @@ const MAX_PATH_CHARS = 600;
 const NAME = /\.(?:md|markdown|mdown|mkd|mdx)$/i;
 /** Names without an ending, as of uploads, and names of text files. Does not match names such as `.gitignore`. */
 const PLAIN_NAME = /(?:^|\/)[^./][^./]*$|\.te?xt$/i;
+/** The start of JSON or HTML. */
+const NO_NOTE = /^\s*[[{<]/;
+
+const HEADING = /^\s*#{1,6} \S/;
+/**
+ * Signs of Markdown below a first heading, since the first line of a Makefile may be a comment that looks like one: a
+ * blank line, a heading below it, a list, a link, a sentence.
+ */
+const SIGNS = [
+  /^\s*#[^\n]*(?:\n[ \t\r]*(?:\n|$)|$)/,
+  /^#{2,6} \S/m,
+  /^ {0,3}[-*+] \S/m,
+  /\[[^\]\n]{1,200}\]\(/,
+  /^\p{L}.*[.!?。！？]\r?$/mu,
+];
+/** A rule of a Makefile: a target, and below it a command after a tab. */
+const MAKE_RULE = /^[^\s#:]+:[^\n]*\n\t[^\s*+>\d-]/m;
 
 /**
  * Markdown notes: a memory for each section of a heading, with the heading path before its text. Only tags of the front
@@ -31,8 +48,10 @@ export const markdown: Format = {
   recognizes({ path, text }) {
     if (text.includes('\0')) return false;
     if (NAME.test(path)) return true;
-    return PLAIN_NAME.test(path) && (hasFrontMatter(text) || /^\s*#{1,6} \S/.test(text));
+    return PLAIN_NAME.test(path) && (hasFrontMatter(text) || hasHeading(text));
   },
+
+  accepts: ({ path, text }) => PLAIN_NAME.test(path) && /\S/.test(text) && !text.includes('\0') && !NO_NOTE.test(text),
 
   async *read(file, { timeZone }) {
     const { text, refused } = await readWhole(file);
@@ -43,6 +62,11 @@ export const markdown: Format = {
     yield* readSections(file, frontMatter, splitSections(body, line));
   },
 };
+
+/** Returns whether a text begins with a heading, and is not a script whose first line is a comment. */
+function hasHeading(text: string): boolean {
+  return HEADING.test(text) && SIGNS.some((sign) => sign.test(text)) && !MAKE_RULE.test(text);
+}
 
 /** Reads a file into memory. `text` is the readable part; absent for a file that is too large. */
 async function readWhole(file: SourceFile): Promise<{ text?: string; refused?: string }> {
