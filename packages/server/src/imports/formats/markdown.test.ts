@@ -158,11 +158,35 @@ describe('markdown', () => {
     expect(refused).toEqual([{ place: 'travel/trip.md', reason: 'the entry is truncated' }]);
   });
 
-  it('refuses a file with characters that are not valid UTF-8, and reads the others', async () => {
-    const { texts, refused } = await read(Buffer.from('# Caf\xe9\n\nAda likes it.', 'latin1'));
+  it('stores only the sections of a file in Latin-1 whose characters are valid UTF-8, under their usual ids', async () => {
+    const note = '# Trip\n\nAda likes trams.\n\n## Caf\xe9\n\nBen reads.\n\n# Food\n\nCr\xeape\n\n# Food\n\nfigs\n';
+    const { contents, ids, refused } = await read(Buffer.from(note, 'latin1'));
 
-    expect(texts).toHaveLength(1);
-    expect(refused[0]?.reason).toBe('some characters are not valid UTF-8; save the file as UTF-8');
+    expect(contents).toEqual(['Trip\n\nAda likes trams.', 'Food\n\nfigs']);
+    expect((await read(note)).ids).toEqual(expect.arrayContaining(ids));
+    const reason = 'some characters are not valid UTF-8, so their sections are not stored; save the file as UTF-8';
+    expect(refused).toEqual([{ place: 'travel/trip.md', reason }]);
+  });
+
+  it('stores no damaged title or tag of front matter in Latin-1', async () => {
+    const note = '---\ntitle: Caf\xe9\ntags: [trip, cr\xeape]\n---\nAda likes trams.\n';
+    const { texts } = await read(Buffer.from(note, 'latin1'));
+
+    expect(texts).toMatchObject([
+      { content: 'Ada likes trams.', tags: ['trip'], metadata: { path: 'travel/trip.md' } },
+    ]);
+    expect(texts[0]?.metadata).not.toHaveProperty('title');
+  });
+
+  it('counts no empty file if all sections have characters that are not valid UTF-8', async () => {
+    const { texts, refused, leftOut } = await read(Buffer.from('Caf\xe9', 'latin1'));
+
+    expect({ texts, leftOut }).toEqual({ texts: [], leftOut: {} });
+    expect(refused).toHaveLength(1);
+  });
+
+  it('stores a replacement character that the file itself has', async () => {
+    expect(await read('a \uFFFD b')).toMatchObject({ contents: ['a \uFFFD b'], refused: [] });
   });
 
   it('refuses a file that is too large, and stores nothing of it', async () => {
@@ -193,6 +217,11 @@ describe('markdown', () => {
     ['a name that ends with .md', 'a.MD', 'anything', true],
     ['a text file with a heading first', 'a.txt', '\n# Trip\n', true],
     ['an upload with front matter', 'upload', '---\ntitle: a\n---\n', true],
+    ['a text file with a sentence below a heading', 'a.txt', '# Trip\r\nAda likes trams.\r\n', true],
+    ['an upload with a list below a heading', 'upload', '# Trip\n- trams\n', true],
+    ['a Makefile', 'Makefile', '# build\nall:\n\tcc a.c\n', false],
+    ['a Makefile with blank lines', 'Makefile', '# Build all.\n\nCC = gcc\n\nall: a.o\n\t$(CC) a.o\n', false],
+    ['a list of packages', 'requirements.txt', '# for tests\npytest==9.0\n', false],
     ['a text file without a sign', 'a.txt', 'Ada likes trams.', false],
     ['a script with a comment', 'a.sh', '# install\n', false],
     ['a hidden file with a comment', 'notes/.gitignore', '# build\n', false],

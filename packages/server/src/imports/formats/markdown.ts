@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { LIMITS } from '@memoryd/contract';
 import type { Format, Part } from '../format.ts';
 import { cutText, toContent, toExternalId, toId, toMetadata, toTextPart } from '../parsing/fields.ts';
@@ -54,12 +55,14 @@ export const markdown: Format = {
   accepts: ({ path, text }) => PLAIN_NAME.test(path) && /\S/.test(text) && !text.includes('\0') && !NO_NOTE.test(text),
 
   async *read(file, { timeZone }) {
-    const { text, refused } = await readWhole(file);
+    const { text, refused, isDamaged = false } = await readWhole(file);
     if (refused !== undefined) yield { kind: 'refused', place: file.path, reason: refused };
     if (text === undefined) return;
     const { frontMatter, text: body, line } = parseNote(text, timeZone);
     for (const reason of frontMatter.problems) yield { kind: 'refused', place: `front matter`, reason };
-    yield* readSections(file, frontMatter, splitSections(body, line));
+    yield* isDamaged
+      ? readSections(file, withoutDamage(frontMatter), splitSections(body, line), hasDamage)
+      : readSections(file, frontMatter, splitSections(body, line));
   },
 };
 
@@ -68,8 +71,31 @@ function hasHeading(text: string): boolean {
   return HEADING.test(text) && SIGNS.some((sign) => sign.test(text)) && !MAKE_RULE.test(text);
 }
 
-/** Reads a file into memory. `text` is the readable part; absent for a file that is too large. */
-async function readWhole(file: SourceFile): Promise<{ text?: string; refused?: string }> {
+/** The character that stands for bytes that are not valid UTF-8. */
+const REPLACEMENT = '\uFFFD';
+
+function withoutDamage({ title, tags, ...others }: FrontMatter): FrontMatter {
+  return {
+    ...others,
+    title: title?.includes(REPLACEMENT) ? undefined : title,
+    tags: tags?.filter((tag) => !tag.includes(REPLACEMENT)),
+  };
+}
+
+function hasDamage({ headings, blocks }: MarkdownSection): boolean {
+  return [...headings, ...blocks].some((text) => text.includes(REPLACEMENT));
+}
+
+interface WholeFile {
+  /** The readable part; absent for a file that is too large. */
+  text?: string;
+  refused?: string;
+  /** True if characters of the text were replaced, because they are not valid UTF-8. */
+  isDamaged?: boolean;
+}
+
+/** Reads a file into memory. */
+async function readWhole(file: SourceFile): Promise<WholeFile> {
   const chunks: Uint8Array[] = [];
   let byteCount = 0;
   let failure: string | undefined;
@@ -83,15 +109,19 @@ async function readWhole(file: SourceFile): Promise<{ text?: string; refused?: s
     if (!(error instanceof UnreadableFile)) throw error;
     failure = error.message;
   }
-  const text = new TextDecoder().decode(Buffer.concat(chunks));
-  if (text.includes('\uFFFD')) failure ??= 'some characters are not valid UTF-8; save the file as UTF-8';
-  return { text, ...(failure !== undefined && { refused: failure }) };
+  const bytes = Buffer.concat(chunks);
+  const isDamaged = !isUtf8(bytes);
+  if (isDamaged) {
+    failure ??= 'some characters are not valid UTF-8, so their sections are not stored; save the file as UTF-8';
+  }
+  return { text: new TextDecoder().decode(bytes), isDamaged, ...(failure !== undefined && { refused: failure }) };
 }
 
 function* readSections(
   file: SourceFile,
   { title, tags, createdAt }: FrontMatter,
   sections: Iterable<MarkdownSection>,
+  isSkipped: (section: MarkdownSection) => boolean = () => false,
 ): Generator<Part> {
   const ids = new SectionIds();
   const fields = {
@@ -103,7 +133,9 @@ function* readSections(
   };
   let textCount = 0;
   let sectionCount = 0;
-  for (const { headings, blocks, line, isParent } of sections) {
+  let skippedCount = 0;
+  for (const section of sections) {
+    const { headings, blocks, line, isParent } = section;
     if (++sectionCount > MAX_SECTIONS) {
       const reason = `a Markdown file must have at most ${MAX_SECTIONS} headings; split it`;
       yield { kind: 'refused', place: `line ${line}`, reason };
@@ -111,6 +143,10 @@ function* readSections(
     }
     const headingPath = headings.join(' > ');
     const id = ids.create(headingPath);
+    if (isSkipped(section)) {
+      skippedCount++;
+      continue;
+    }
     const prefix = cutText(headingPath, MAX_PATH_CHARS);
     let partNumber = 0;
     for (const text of getTexts(prefix, blocks, isParent)) {
@@ -126,7 +162,7 @@ function* readSections(
       });
     }
   }
-  if (textCount === 0) yield { kind: 'left-out', reason: 'empty', count: 1 };
+  if (textCount + skippedCount === 0) yield { kind: 'left-out', reason: 'empty', count: 1 };
 }
 
 /**
