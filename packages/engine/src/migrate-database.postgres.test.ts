@@ -41,6 +41,8 @@ describe('a migration between a file and PostgreSQL', () => {
         );
         await storage.storeMany(texts);
       }
+      const changed = { ...owner, externalId: 'first 1', given: ['content'] as const };
+      await storage.storeMany([memory('changed', { ...changed, imported: { importId: 'other', digest: 'e' } })]);
       await storage.endImport('many', 'first', 6);
       await storage.update({ namespace: 'many', id: 'first 0', at: 7, content: 'changed since' });
       await storage.setQuota('many', { memories: MANY - 1, bytes: null });
@@ -82,7 +84,8 @@ describe('a migration between a file and PostgreSQL', () => {
     expect(await getContents(back)).toEqual(before);
     expect(before.imports).toHaveLength(12);
     await using(back, async ({ storage }) => {
-      expect(await storage.undoImport('many', 'first', { of: {}, at: 9 })).toMatchObject({ forgotten: 4, kept: 1 });
+      expect(await storage.undoImport('many', 'first', { of: {}, at: 9 })).toMatchObject({ forgotten: 3, kept: 2 });
+      expect(await storage.undoImport('many', 'other', { of: {}, at: 9 })).toMatchObject({ forgotten: 6, kept: 0 });
     });
   }, 60_000);
 

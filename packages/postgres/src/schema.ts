@@ -418,18 +418,21 @@ export const MIGRATIONS: readonly SchemaStep[] = [
   CREATE UNIQUE INDEX import_run_by_content ON import_run (namespace, content_digest) WHERE content_digest IS NOT NULL;
   CREATE INDEX import_run_by_user ON import_run (namespace, user_id, no);
   CREATE INDEX import_run_by_agent ON import_run (namespace, agent_id, no) WHERE agent_id <> '';
-  -- Memories that imports created. run: the import that created the memory, or that changed it last. digest: of the text
-  -- and fields as imported, or '' for a memory of an export. version: the version that the import left. A memory with
-  -- another version was changed since.
+  -- Memories that imports created. run: the import that the memory belongs to. It created the memory, or changed it before
+  -- the import that created it was undone. changed_by: the other import that changed the memory last, or null. digest: of
+  -- the text and fields as imported last, or '' for a memory of an export. version: the version that the imports left. A
+  -- memory with another version was changed since.
   CREATE TABLE imported_memory (
     namespace text COLLATE "C" NOT NULL,
     ordinal bigint NOT NULL,
     run bigint NOT NULL,
+    changed_by bigint,
     digest text COLLATE "C" NOT NULL,
     version integer NOT NULL,
     PRIMARY KEY (namespace, ordinal)
   );
   CREATE INDEX imported_memory_by_run ON imported_memory (namespace, run, ordinal);
+  CREATE INDEX imported_memory_by_change ON imported_memory (namespace, changed_by, ordinal) WHERE changed_by IS NOT NULL;
   -- Usage of a namespace (user_id '') and of each user: memories that clients stored, including merged and evicted
   -- memories, and bytes of their texts, including earlier texts. Semantic memories and texts written by consolidation
   -- are not counted. The usage is the sum of its slots, as for tiers. Slot -1 is the row that every user with memories

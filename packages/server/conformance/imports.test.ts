@@ -332,10 +332,21 @@ describe('DELETE /imports/{id}', () => {
     const [moved, ...rest] = createTalk() as [ImportedText];
     const first = await importTexts(user, createTalk());
     const second = await importTexts(user, [{ ...moved, content: 'I moved to Porto in 2024' }, ...rest]);
-    expect(await undo(first.import_id)).toMatchObject({ forgotten_count: 2 });
+    expect(await undo(first.import_id)).toMatchObject({ forgotten_count: 2, kept_count: 1 });
     expect(await getContents(user)).toEqual(['I moved to Porto in 2024']);
     expect(await undo(second.import_id)).toMatchObject({ forgotten_count: 1 });
     expect(await getContents(user)).toEqual([]);
+  });
+
+  it('keeps the memories of an earlier import that the import changed, with their newest text', async () => {
+    const user = createUser();
+    const [moved, ...rest] = createTalk() as [ImportedText];
+    const first = await importTexts(user, createTalk());
+    const second = await importTexts(user, [{ ...moved, content: 'I moved to Porto in 2024' }, ...rest]);
+    expect(await undo(second.import_id)).toMatchObject({ forgotten_count: 0, kept_count: 1 });
+    expect(await getContents(user)).toHaveLength(3);
+    expect(await getContents(user)).toContain('I moved to Porto in 2024');
+    expect(await undo(first.import_id)).toMatchObject({ forgotten_count: 3, kept_count: 0 });
   });
 
   it('forgets memories that were recalled and consolidated, and the memories distilled from them', async () => {

@@ -408,17 +408,20 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX import_run_by_namespace ON import_run (namespace, no);
   CREATE INDEX import_run_by_user ON import_run (namespace, user_id, no);
   CREATE INDEX import_run_by_agent ON import_run (namespace, agent_id, no) WHERE agent_id <> '';
-  -- Memories that imports created. run: the import that created the memory, or that changed it last. digest: of the text
-  -- and fields as imported, or '' for a memory of an export. version: the version that the import left. A memory with
-  -- another version was changed since.
+  -- Memories that imports created. run: the import that the memory belongs to. It created the memory, or changed it before
+  -- the import that created it was undone. changed_by: the other import that changed the memory last, or null. digest: of
+  -- the text and fields as imported last, or '' for a memory of an export. version: the version that the imports left. A
+  -- memory with another version was changed since.
   CREATE TABLE imported_memory (
     ordinal INTEGER PRIMARY KEY,
     namespace TEXT NOT NULL,
     run INTEGER NOT NULL,
+    changed_by INTEGER,
     digest TEXT NOT NULL,
     version INTEGER NOT NULL
   ) STRICT;
   CREATE INDEX imported_memory_by_run ON imported_memory (run);
+  CREATE INDEX imported_memory_by_change ON imported_memory (changed_by) WHERE changed_by IS NOT NULL;
 
   -- Usage of namespaces (user_id is '') and of users: memories including hidden ones, and bytes of texts including
   -- earlier ones. Semantic memories and texts written by consolidation do not count. A user without any memory has no

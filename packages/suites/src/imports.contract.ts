@@ -323,12 +323,15 @@ const deed: fc.Arbitrary<Deed> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('wait' as const), days: fc.constantFrom(2, -1) }) },
 );
 
-/** A memory of the model. `import`: the import that it belongs to, unless someone has stored or changed it. */
+/**
+ * A memory of the model. `imported`: the import that it belongs to; absent if no import stored it. `changedBy`: another
+ * import that changed it last. `isChanged`: whether a person has changed it since.
+ */
 interface Held {
   id?: string;
   externalId: string | undefined;
   content: string;
-  imported?: { importId: string; text: string; isChanged: boolean };
+  imported?: { importId: string; changedBy?: string | undefined; text: string; isChanged: boolean };
 }
 
 /** The memories that a user must have, computed without the code under test. */
@@ -430,7 +433,9 @@ class ImportModel {
     const known = held.find((each) => each.externalId === externalId);
     if (!known) held.push({ externalId, content, imported: { importId, text: content, isChanged: false } });
     else if (known.imported && !known.imported.isChanged && known.imported.text !== content) {
-      Object.assign(known, { content, imported: { importId, text: content, isChanged: false } });
+      const own = known.imported.importId;
+      const changedBy = importId === own ? undefined : importId;
+      Object.assign(known, { content, imported: { importId: own, changedBy, text: content, isChanged: false } });
     }
   }
 
@@ -484,13 +489,19 @@ class ImportModel {
     for (const [key, of] of this.#keys) if (of === id) this.#keys.delete(key);
     const held = this.#held.get(user) as Held[];
     const own = held.filter(({ imported }) => imported?.importId === id);
-    const kept = own.filter(({ imported }) => imported?.isChanged);
+    const edited = own.filter(({ imported }) => imported?.isChanged);
+    const moved = own.filter(({ imported }) => !imported?.isChanged && imported?.changedBy !== undefined);
+    const ofOthers = held.filter(({ imported }) => imported?.changedBy === id);
     const undone = await this.#memory.undoImport(id, { user_id: user });
-    expect(undone).toMatchObject({ forgotten_count: own.length - kept.length, kept_count: kept.length });
-    for (const each of kept) delete each.imported;
+    const forgotten = own.filter((each) => !edited.includes(each) && !moved.includes(each));
+    const kept_count = edited.length + moved.length + ofOthers.length;
+    expect(undone).toMatchObject({ forgotten_count: forgotten.length, kept_count });
+    for (const each of edited) delete each.imported;
+    for (const { imported } of moved) Object.assign(imported as object, { importId: imported?.changedBy });
+    for (const { imported } of [...moved, ...ofOthers]) delete imported?.changedBy;
     this.#held.set(
       user,
-      held.filter((each) => !own.includes(each) || kept.includes(each)),
+      held.filter((each) => !forgotten.includes(each)),
     );
   }
 }

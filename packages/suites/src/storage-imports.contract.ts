@@ -92,8 +92,8 @@ export function importStorageContract(tested: TestedStorage): void {
       expect(getKinds(outcomes)).toEqual(['unchanged', 'updated', 'stored']);
       expect(await getTexts()).toEqual(['one', 'three', 'two, corrected']);
       expect(await tested.storage.unchangedTexts('default', names)).toEqual([true, true, true]);
-      expect(await getImport(first.id)).toMatchObject({ importedCount: 2, memoryCount: 1 });
-      expect(await getImport(again.id)).toMatchObject({ importedCount: 1, memoryCount: 2 });
+      expect(await getImport(first.id)).toMatchObject({ importedCount: 2, memoryCount: 2 });
+      expect(await getImport(again.id)).toMatchObject({ importedCount: 1, memoryCount: 1 });
     });
 
     it('an external id that occurs twice in one import is compared with its first text', async () => {
@@ -186,16 +186,79 @@ export function importStorageContract(tested: TestedStorage): void {
       expect(await undo('ada')).toMatchObject({ forgotten: 2 });
     });
 
-    it('a memory that a later import changed is forgotten with the later import', async () => {
-      const first = await beginNew();
+    /** Begins two imports. The later one changes 150 of 250 texts of the first, and adds one. */
+    const importTwice = async () => {
+      const [first, later] = [await beginNew(), await beginNew()];
+      const texts = Array.from({ length: 250 }, (_, i) => [`${i}`, `text ${i}`] as const);
+      await first.storeAll(texts);
+      await later.storeAll([...texts.slice(100).map(([id]) => [id, 'corrected'] as const), ['new', 'new']]);
+      return { first, later };
+    };
+
+    it('an undo of a later import keeps the memories of the first one that it changed, with their newest text', async () => {
+      const { first, later } = await importTwice();
+      expect(await getImport(first.id)).toMatchObject({ importedCount: 250, memoryCount: 250 });
+      expect(await getImport(later.id)).toMatchObject({ importedCount: 1, memoryCount: 1 });
+      expect(await later.undo()).toMatchObject({ forgotten: 1, kept: 150 });
+      expect(await getImport(later.id)).toBeUndefined();
+      expect(new Set(await getTexts())).toEqual(new Set(['corrected']));
+      expect(await getImport(first.id)).toMatchObject({ memoryCount: 250 });
+      expect(await first.undo()).toMatchObject({ forgotten: 250, kept: 0 });
+      expect(await getTexts()).toEqual([]);
+    });
+
+    it('an undo of a first import moves the memories that a later one changed to the later one', async () => {
+      const { first, later } = await importTwice();
+      expect(await first.undo()).toMatchObject({ forgotten: 100, kept: 150 });
+      expect(await getImport(later.id)).toMatchObject({ importedCount: 1, memoryCount: 151 });
+      expect(await later.undo()).toMatchObject({ forgotten: 151, kept: 0 });
+      expect(await getTexts()).toEqual([]);
+    });
+
+    it('an undo of a first import forgets memories that an import changed whose own undo was interrupted', async () => {
+      const { first, later } = await importTwice();
+      const interrupted = tested.storage.undoImport('default', later.id, { of: {}, at: LATER }, () => {
+        throw new Error('killed');
+      });
+      await expect(interrupted).rejects.toThrow('killed');
+      expect(await first.undo()).toMatchObject({ forgotten: 250, kept: 0 });
+      expect(await later.undo()).toMatchObject({ forgotten: 0, kept: 0 });
+      expect(await getTexts()).toEqual([]);
+    });
+
+    it('a memory that its own import changed back is forgotten with this import', async () => {
+      const { first, later } = await importTwice();
+      await first.storeAll([['249', 'text 249']]);
+      expect(await later.undo()).toMatchObject({ forgotten: 1, kept: 149 });
+      expect(await first.undo()).toMatchObject({ forgotten: 250, kept: 0 });
+    });
+
+    it.each(['first', 'later'] as const)(
+      'a memory that two imports and then a person changed stays if both are undone, the %s one before the other',
+      async (start) => {
+        const both = { first: await beginNew(), later: await beginNew() };
+        const memory = both.first.toMemory(['a', 'one']);
+        await tested.storage.storeMany([memory]);
+        await both.later.storeAll([['a', 'two']]);
+        await tested.storage.update({ namespace: 'default', id: memory.id, at: LATER, importance: 0.9 });
+        expect(await both[start].undo()).toMatchObject({ forgotten: 0, kept: 1 });
+        const rest = start === 'first' ? { forgotten: 0, kept: 0 } : { forgotten: 0, kept: 1 };
+        expect(await both[start === 'first' ? 'later' : 'first'].undo()).toMatchObject(rest);
+        expect(await getTexts()).toEqual(['two']);
+      },
+    );
+
+    it('an undo keeps a merged duplicate that a later import changed, as a memory of the later import', async () => {
+      const [first, later] = [await beginNew(), await beginNew()];
       await first.storeAll([
-        ['a', 'one'],
-        ['b', 'two'],
+        ['a', 'the same'],
+        ['b', 'other'],
       ]);
-      const later = await beginNew();
-      await later.storeAll([['b', 'two, corrected']]);
-      expect(await first.undo()).toMatchObject({ forgotten: 1, kept: 0 });
-      expect(await getTexts()).toEqual(['two, corrected']);
+      await later.storeAll([['b', 'the same']]);
+      await tested.promote(LATER, 10);
+      expect(await tested.mergeDuplicates(10)).toMatchObject({ count: 1 });
+      expect(await first.undo()).toMatchObject({ forgotten: 1, kept: 1 });
+      expect(await getTexts()).toEqual(['the same']);
       expect(await later.undo()).toMatchObject({ forgotten: 1, kept: 0 });
       expect(await getTexts()).toEqual([]);
     });

@@ -28,7 +28,10 @@ export interface ImportRun extends Owner {
   endedAt: number | null;
   /** Number of memories that the import created. */
   importedCount: number;
-  /** Number of stored memories that belong to the import: it created them, or was the last import to change them. */
+  /**
+   * Number of stored memories that belong to the import: it created them, or changed them before the import that created
+   * them was undone.
+   */
   memoryCount: number;
 }
 
@@ -49,14 +52,19 @@ export interface ImportCopy extends Omit<ImportRun, 'memoryCount'> {
   undoing: number;
 }
 
-/** A memory that belongs to an import, for a migration. `version`: the version that the import left. */
+/** A memory that belongs to an import, for a migration. `version`: the version that the imports left. */
 export interface ImportedCopy extends ImportMark {
   ordinal: number;
   memoryId: string;
+  /** The id of the other import that changed the memory last; null if none did. */
+  changedBy: string | null;
   version: number;
 }
 
-/** The end of an undo. `kept`: memories of the import that stay, because someone changed them. */
+/**
+ * The end of an undo. `kept`: memories of the import that stay, because someone, or a later import, changed them, and
+ * memories of other imports that the import was the last to change.
+ */
 interface UndoneImport extends Forgetting {
   forgotten: number;
   kept: number;
@@ -84,7 +92,8 @@ export interface ImportStorage {
   imports(namespace: string, page: PageRequest<number>, of: OwnerFilter): Promise<Page<ImportRun, number>>;
   /**
    * Forgets in batches the memories that belong to an import and that nobody has changed since, then deletes the
-   * import. Duplicates of other origin that were merged into a forgotten memory become memories of their own, and
+   * import. A memory that another import changed last belongs to that import from then on, unless its undo has begun.
+   * Memories of other imports that the import changed stay with their text, and stay with those imports. Duplicates of other origin that were merged into a forgotten memory become memories of their own, and
    * semantic memories whose text a client wrote stay. Returns undefined and changes nothing if `importRun` would return
    * undefined. If the call rejects, the memories of committed batches stay forgotten, and a repeated call continues.
    *

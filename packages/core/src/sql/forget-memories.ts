@@ -4,6 +4,7 @@ import type { DeletedMemory, ForgetSelection } from '../ports/storage-memories.t
 import { deleteKeys } from './api-keys.ts';
 import { indexAndQueue } from './consolidation-queue.ts';
 import { countUsage, readUsage } from './counters.ts';
+import { hasNoMemories } from './empty-imports.ts';
 import { isOfOwners, matching, unlessOfUsers } from './filters.ts';
 import {
   type Erasable,
@@ -133,7 +134,7 @@ async function deleteRemainingData(transaction: Transaction, namespace: string, 
   // An import that has stored memories since the deletion began stays with them.
   await transaction.run(sql`
     DELETE FROM import_run AS m WHERE m.namespace = ${namespace} AND ${isOfOwners(transaction.dialect, of)}
-      AND NOT EXISTS (SELECT 1 FROM imported_memory i WHERE i.namespace = m.namespace AND i.run = m.no)`);
+      AND ${hasNoMemories('m')}`);
 }
 
 export function toDeleted(memory: Erasable): DeletedMemory {

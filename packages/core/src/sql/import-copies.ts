@@ -18,7 +18,8 @@ export function importedCopies(
   limit: number,
 ): Promise<ImportedCopy[]> {
   return queries.rows<ImportedCopy>(sql`
-    SELECT i.ordinal, m.id AS "memoryId", run.id AS "importId", i.digest, i.version
+    SELECT i.ordinal, m.id AS "memoryId", run.id AS "importId", i.digest, i.version, (
+      SELECT later.id FROM import_run later WHERE later.namespace = i.namespace AND later.no = i.changed_by) AS "changedBy"
     FROM imported_memory i CROSS JOIN memory m CROSS JOIN import_run run
     WHERE i.namespace = ${namespace} AND i.ordinal > ${after} AND m.namespace = i.namespace AND m.ordinal = i.ordinal
       AND run.namespace = i.namespace AND run.no = i.run
@@ -39,7 +40,7 @@ const RUN_COLUMNS = {
   imported_count: 'bigint',
 } as const;
 
-const COPY = { memoryId: 'text', importId: 'text', digest: 'text', version: 'integer' } as const;
+const COPY = { memoryId: 'text', importId: 'text', changedBy: 'text', digest: 'text', version: 'integer' } as const;
 
 /** See `Storage.restoreImports`. */
 export async function restoreImports(
@@ -66,8 +67,10 @@ export async function restoreImports(
   const { records, joinMemory } = transaction.dialect;
   const key = { namespace: sql`${namespace}`, id: raw('copy."memoryId"') };
   await transaction.run(sql`
-    INSERT INTO imported_memory (namespace, ordinal, run, digest, version)
-    SELECT m.namespace, m.ordinal, run.no, copy.digest, copy.version
+    INSERT INTO imported_memory (namespace, ordinal, run, changed_by, digest, version)
+    SELECT m.namespace, m.ordinal, run.no,
+      (SELECT later.no FROM import_run later WHERE later.namespace = m.namespace AND later.id = copy."changedBy"),
+      copy.digest, copy.version
     FROM ${records('copy', COPY, memories)} ${joinMemory('m', key, 'memory_by_id')} CROSS JOIN import_run run
     WHERE run.namespace = m.namespace AND run.id = copy."importId"
     ON CONFLICT DO NOTHING`);

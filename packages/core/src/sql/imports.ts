@@ -8,6 +8,7 @@ import {
   type TextName,
 } from '../ports/storage-imports.ts';
 import type { NewMemory, Page, PageRequest, StoreOutcome } from '../ports/storage-memories.ts';
+import { dropEmptyImports } from './empty-imports.ts';
 import { isOfOwners } from './filters.ts';
 import { takePage } from './memory-row.ts';
 import { getExternalKey } from './memory-rows.ts';
@@ -15,9 +16,6 @@ import { count, type Queries, type Transaction } from './queries.ts';
 import type { Rooms } from './quotas.ts';
 import { repeatStore } from './repeat-store.ts';
 import { raw, type Sql, sql } from './sql.ts';
-
-/** Number of an owner's newest imports that are never deleted. Older ones are deleted once no memory belongs to them. */
-const MIN_LISTED_IMPORTS = 1000;
 
 /** See `Storage.beginImport`. The transaction must hold the lock of the namespace. */
 export async function beginImport(transaction: Queries, namespace: string, begin: NewImport): Promise<BegunImport> {
@@ -32,7 +30,7 @@ export async function beginImport(transaction: Queries, namespace: string, begin
     return { outcome: 'begun', id: known.id };
   }
   const { id, userId, agentId, format, name = null, startedAt } = begin;
-  await dropEmpty(transaction, namespace, begin);
+  await dropEmptyImports(transaction, namespace, begin);
   await transaction.run(sql`
     INSERT INTO import_run (namespace, id, user_id, agent_id, format, name, content_digest, started_at)
     VALUES (${namespace}, ${id}, ${userId}, ${agentId}, ${format}, ${name}, ${digest}, ${startedAt})`);
@@ -42,14 +40,6 @@ export async function beginImport(transaction: Queries, namespace: string, begin
 /** Returns the digest by which an import is continued. Owners and keys never contain U+0000. */
 function getContentDigest({ userId, agentId, format, contentKey }: NewImport): string | null {
   return contentKey === undefined ? null : hash('sha256', `${userId}\0${agentId}\0${format}\0${contentKey}`);
-}
-
-async function dropEmpty(queries: Queries, namespace: string, { userId, agentId }: NewImport): Promise<void> {
-  const isOwn = sql`namespace = ${namespace} AND user_id = ${userId} AND agent_id = ${agentId}`;
-  await queries.run(sql`
-    DELETE FROM import_run AS run WHERE ${isOwn}
-      AND no < (SELECT no FROM import_run WHERE ${isOwn} ORDER BY no DESC LIMIT 1 OFFSET ${MIN_LISTED_IMPORTS - 1})
-      AND NOT EXISTS (SELECT 1 FROM imported_memory i WHERE i.namespace = run.namespace AND i.run = run.no)`);
 }
 
 /** See `Storage.endImport`. */
@@ -223,8 +213,8 @@ export async function recordImported(queries: Queries, created: readonly Created
 }
 
 /**
- * Changes the memory with the external id of an imported text, unless it must stay as it is. The memory then belongs to
- * the import of the text. The transaction must hold the lock of the namespace.
+ * Changes the memory with the external id of an imported text, unless it must stay as it is. The memory stays with its
+ * import, and notes the import of the text. The transaction must hold the lock of the namespace.
  */
 export async function repeatImported(
   transaction: Transaction,
@@ -241,9 +231,9 @@ export async function repeatImported(
   const duplicates = await findUnchangedDuplicates(transaction, namespace, id);
   const outcome = await repeatStore(transaction, id, memory, rooms);
   if (outcome.outcome !== 'updated' && outcome.outcome !== 'unchanged') return outcome;
-  const isMoved = outcome.outcome === 'updated';
+  const changedBy = outcome.outcome === 'updated' ? sql`NULLIF(${run}, run)` : raw('changed_by');
   await transaction.run(sql`
-    UPDATE imported_memory SET digest = ${imported.digest}, run = ${isMoved ? sql`${run}` : raw('run')}
+    UPDATE imported_memory SET digest = ${imported.digest}, changed_by = ${changedBy}
     WHERE namespace = ${namespace} AND ordinal = ${stored.ordinal}`);
   await transaction.run(sql`
     UPDATE imported_memory AS i

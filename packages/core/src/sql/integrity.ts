@@ -107,6 +107,9 @@ export const INTEGRITY: { readonly maxProblems: number; readonly statements: rea
    LEFT JOIN memory m USING (namespace, ordinal)
    LEFT JOIN import_run r ON r.namespace = i.namespace AND r.no = i.run
    WHERE m.ordinal IS NULL OR r.no IS NULL`,
+    `SELECT 'memory ' || i.ordinal || ' was changed by import ' || i.changed_by || ', which is missing' FROM imported_memory i
+   LEFT JOIN import_run r ON r.namespace = i.namespace AND r.no = i.changed_by
+   WHERE i.changed_by IS NOT NULL AND r.no IS NULL`,
     `SELECT 'correction ' || c.id || ' is of a missing memory, or of memories of different users or agents'
    FROM correction c
    LEFT JOIN memory e ON e.namespace = c.namespace AND e.ordinal = c.earlier

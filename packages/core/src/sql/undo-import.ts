@@ -5,12 +5,12 @@ import { type FoundMemory, findByOrdinal } from './find-memory.ts';
 import { detachDuplicate, eraseGroups, toDeleted } from './forget-memories.ts';
 import { findImportNumber } from './imports.ts';
 import type { Transaction } from './queries.ts';
-import { raw, sql } from './sql.ts';
+import { raw, type Sql, sql } from './sql.ts';
 
 /** Maximum memories that one transaction of an undo selects, so that other writers are not blocked for long. */
 const MAX_UNDONE_AT_ONCE = 100;
 
-/** A batch of an undo. `last`: the last ordinal of the batch; absent once the import is deleted. */
+/** A batch of an undo. `last`: the last ordinal of its memories until then; absent once the import is deleted. */
 interface UndoneBatch {
   deleted: DeletedMemory[];
   kept: number;
@@ -32,29 +32,75 @@ export async function undoImportBatch(
 ): Promise<UndoneBatch | undefined> {
   const no = await findImportNumber(transaction, namespace, id, of);
   if (no === undefined) return undefined;
-  const isRun = sql`namespace = ${namespace} AND no = ${no}`;
-  await transaction.run(sql`UPDATE import_run SET undoing = 1 WHERE ${isRun} AND undoing = 0`);
+  await transaction.run(sql`
+    UPDATE import_run SET undoing = 1 WHERE namespace = ${namespace} AND no = ${no} AND undoing = 0`);
   const batch = await transaction.rows<BatchRow>(sql`
     SELECT m.ordinal, m.id, m.merged_into AS "mergedInto",
-      CASE WHEN i.version = m.version THEN 1 ELSE 0 END AS "isUnchanged"
+      CASE WHEN i.version <> m.version THEN 'kept' WHEN ${hasLaterImport('i')} THEN 'moved' ELSE 'forgotten' END AS fate
     FROM imported_memory i CROSS JOIN memory m
     WHERE i.namespace = ${namespace} AND i.run = ${no} AND i.ordinal > ${after}
       AND m.namespace = i.namespace AND m.ordinal = i.ordinal
     ORDER BY i.ordinal LIMIT ${MAX_UNDONE_AT_ONCE}`);
   const last = batch.at(-1)?.ordinal;
-  if (last === undefined) {
-    await transaction.run(sql`DELETE FROM import_run WHERE ${isRun}`);
-    return { deleted: [], kept: 0 };
-  }
-  const kept = batch.filter(({ isUnchanged }) => !isUnchanged).map(({ ordinal }) => ordinal);
-  await release(transaction, namespace, kept);
-  const unchanged = batch.filter(({ isUnchanged }) => isUnchanged);
-  await detachOthers(transaction, { namespace, no }, unchanged, at);
-  const deleted = await eraseGroups(transaction, namespace, unchanged, { keepOwnText: true });
-  return { deleted: deleted.map(toDeleted), kept: kept.length, last };
+  if (last === undefined) return undoChanges(transaction, namespace, no, after);
+  const withFate = (fate: BatchRow['fate']) => batch.filter((row) => row.fate === fate);
+  const [kept, moved, forgotten] = [withFate('kept'), withFate('moved'), withFate('forgotten')];
+  await release(transaction, namespace, toOrdinals(kept));
+  await moveToLaterImport(transaction, namespace, toOrdinals(moved));
+  await detachOthers(transaction, { namespace, no }, forgotten, at);
+  const deleted = await eraseGroups(transaction, namespace, forgotten, { keepOwnText: true });
+  return { deleted: deleted.map(toDeleted), kept: kept.length + moved.length, last };
 }
 
-type BatchRow = Pick<FoundMemory, 'ordinal' | 'id' | 'mergedInto'> & { isUnchanged: number };
+/**
+ * `kept`: someone changed the memory. `moved`: nobody did, but another import, which is not being undone, changed it last.
+ */
+type BatchRow = Pick<FoundMemory, 'ordinal' | 'id' | 'mergedInto'> & { fate: 'kept' | 'moved' | 'forgotten' };
+
+function toOrdinals(rows: readonly { ordinal: number }[]): number[] {
+  return rows.map(({ ordinal }) => ordinal);
+}
+
+function hasLaterImport(imported: string): Sql {
+  return raw(`EXISTS (
+    SELECT 1 FROM import_run later
+    WHERE later.namespace = ${imported}.namespace AND later.no = ${imported}.changed_by AND later.undoing = 0)`);
+}
+
+/**
+ * Removes the import from one batch of the memories of other imports that it changed. Once none is left, deletes the
+ * import, to which no memory may belong any more.
+ */
+async function undoChanges(
+  transaction: Transaction,
+  namespace: string,
+  no: number,
+  after: number,
+): Promise<UndoneBatch> {
+  const changed = await transaction.rows<{ ordinal: number }>(sql`
+    SELECT i.ordinal FROM imported_memory i WHERE i.namespace = ${namespace} AND i.changed_by = ${no}
+    ORDER BY i.ordinal LIMIT ${MAX_UNDONE_AT_ONCE}`);
+  if (changed.length === 0) {
+    await transaction.run(sql`DELETE FROM import_run WHERE namespace = ${namespace} AND no = ${no}`);
+    return { deleted: [], kept: 0 };
+  }
+  await transaction.run(sql`
+    UPDATE imported_memory SET changed_by = NULL
+    WHERE ${transaction.dialect.isMemory('ordinal', namespace, toOrdinals(changed))}`);
+  return { deleted: [], kept: changed.length, last: after };
+}
+
+/** Makes memories belong to the import that changed them last. */
+async function moveToLaterImport(
+  transaction: Transaction,
+  namespace: string,
+  ordinals: readonly number[],
+): Promise<void> {
+  if (ordinals.length === 0) return;
+  await transaction.run(sql`
+    UPDATE imported_memory SET run = changed_by, changed_by = NULL
+    WHERE ${transaction.dialect.isMemory('ordinal', namespace, ordinals)}`);
+}
 
 /** Makes memories independent of their import. */
 async function release(transaction: Transaction, namespace: string, ordinals: readonly number[]): Promise<void> {
@@ -65,7 +111,7 @@ async function release(transaction: Transaction, namespace: string, ordinals: re
 
 /**
  * Detaches the duplicates that were merged into memories to be forgotten, if the duplicates are of other origin or were
- * changed. Otherwise they would be forgotten too.
+ * changed, also by a later import. Otherwise they would be forgotten too.
  */
 async function detachOthers(
   transaction: Transaction,
@@ -78,7 +124,8 @@ async function detachOthers(
     SELECT m.ordinal FROM memory m
     WHERE m.namespace = ${namespace} AND ${transaction.dialect.isIn(raw('m.merged_into'), ids)} AND NOT EXISTS (
       SELECT 1 FROM imported_memory i
-      WHERE i.namespace = m.namespace AND i.ordinal = m.ordinal AND i.run = ${no} AND i.version = m.version)
+      WHERE i.namespace = m.namespace AND i.ordinal = m.ordinal AND i.run = ${no} AND i.version = m.version
+        AND NOT ${hasLaterImport('i')})
     ORDER BY m.ordinal`);
   for (const { ordinal } of others) {
     await rememberFields(transaction, namespace, [ordinal], at, { isRegrouping: true });
