@@ -1,5 +1,16 @@
 import { ErrorBody } from './error-body.ts';
-import { Count, Cursor, ExternalId, Limit, NextCursor, orNull, requestTime, Timestamp } from './field.ts';
+import {
+  AgentId,
+  Count,
+  Cursor,
+  ExternalId,
+  Limit,
+  NextCursor,
+  orNull,
+  requestTime,
+  Timestamp,
+  UserId,
+} from './field.ts';
 import { LIMITS } from './limits.ts';
 import { Redacted } from './redacted.ts';
 import { ownerFields, ownScopeFields } from './scope.ts';
@@ -58,10 +69,19 @@ export const ImportedText = Type.Object(
 );
 export type ImportedText = Type.Static<typeof ImportedText>;
 
+/** Returns the fields for the owner of imported memories. `others`: what happens to a memory of another owner. */
+function ownerOfImport(others: (owner: 'user' | 'agent') => string) {
+  const describe = (owner: 'user' | 'agent') => `The ${owner} whom the memories belong to. ${others(owner)}`;
+  return {
+    user_id: Type.Optional(Type.String({ ...UserId, description: describe('user') })),
+    agent_id: Type.Optional(Type.String({ ...AgentId, description: describe('agent') })),
+  };
+}
+
 /** The source of imported texts, and their owner. */
 export const ImportTextsRequest = Type.Object(
   {
-    ...ownScopeFields,
+    ...ownerOfImport((owner) => `A text that names another ${owner} is refused.`),
     from: ImportFormat,
     name: Type.Optional(
       Type.String({
@@ -181,7 +201,7 @@ const FILE_FORMATS = ['auto', ...IMPORT_FORMATS] as const;
 /** Options of an import of a file. Without `from`, the file is an export of memoryd, and only its owner can be given. */
 export const ImportFileRequest = Type.Object(
   {
-    ...ownScopeFields,
+    ...ownerOfImport((owner) => `In an export of memoryd, a memory of another ${owner} is refused.`),
     from: Type.Optional(
       Type.Enum([...FILE_FORMATS], {
         description: 'The format of the file; `auto` recognizes it by its content. If absent, `memoryd`.',
@@ -266,7 +286,7 @@ export type ImportsRequest = Type.Static<typeof ImportsRequest>;
 export const Import = Type.Object({
   id: ImportId,
   from: ImportFormat,
-  name: Type.Optional(Type.String()),
+  name: Type.Optional(Type.String({ description: 'The name of the file or folder, if the import had one.' })),
   ...ownerFields,
   started_at: Timestamp,
   ended_at: Type.Union([Timestamp, Type.Null()], {
@@ -275,7 +295,9 @@ export const Import = Type.Object({
   imported_count: Type.Integer({ minimum: 0, description: 'Number of memories that the import created.' }),
   memory_count: Type.Integer({
     minimum: 0,
-    description: 'Number of memories of the import that are still stored.',
+    description:
+      'Number of stored memories that belong to the import: it created them, or changed them before the import that created ' +
+      'them was undone.',
   }),
 });
 export type Import = Type.Static<typeof Import>;
@@ -297,7 +319,9 @@ export const UndoImportResponse = Type.Object({
   }),
   kept_count: Type.Integer({
     minimum: 0,
-    description: 'Number of memories of the import that stay, because someone changed them after the import.',
+    description:
+      'Number of memories that the import created or changed, and that stay, because someone, or a later import, changed ' +
+      'them, or because an earlier import created them.',
   }),
   purge: Type.Optional(Type.Literal('pending', { description: 'Present while deleted bytes may still be on disk.' })),
 });

@@ -99,7 +99,9 @@ async function chooseImport(api: MemoryApi, flags: UndoFlags): Promise<string | 
 
 function formatUndone({ id, forgotten_count, kept_count, purge }: UndoImportResponse): string {
   const kept =
-    kept_count === 0 ? '' : `; kept ${formatCount(kept_count, 'memory', 'memories')} that changed after the import`;
+    kept_count === 0
+      ? ''
+      : `; kept ${formatCount(kept_count, 'memory', 'memories')} that changed after the import, or were there before it`;
   const pending = purge === undefined ? '' : '; the bytes are overwritten when no running read needs them';
   return `undone ${id}: forgotten ${formatCount(forgotten_count, 'memory', 'memories')}${kept}${pending}\n`;
 }

@@ -46,7 +46,8 @@ export const importMemories: Route = (app, context) => {
       '`new_ids` names. With `from`, accepts a file that another program exported, or a zip of such files, as it is, with ' +
       'any content type. The whole file is received and read before the first memory is stored. A repeated import brings ' +
       'only what is new. Events of the type `import` report progress; `GET /imports` lists the import, and ' +
-      '`DELETE /imports/{id}` undoes it. With a key or a query that names a user, all memories become that user’s.',
+      '`DELETE /imports/{id}` undoes it. If a key or the query names a user, all memories of a file of another program ' +
+      'become that user’s, and a memory of another user in an export of memoryd is refused.',
     tags: ['memories'],
     querystring: ImportFileRequest,
     body: {

@@ -70,7 +70,9 @@ export const undoImport: Route = (app, { getApi }) => {
     summary: 'Undo an import',
     description:
       'Deletes the memories that the import created, permanently. Memories that were changed after the import stay, and ' +
-      'are counted. A memory that a later import updated then belongs to that import. An import that is running cannot be undone.',
+      'are counted. A memory that a later import was the last to change then belongs to that import. Memories of earlier ' +
+      'imports that the import changed stay too, with their newest text, and are counted. An import that is running ' +
+      'cannot be undone.',
     tags: ['memories'],
     params: ImportPath,
     querystring: OwnScopeRequest,
