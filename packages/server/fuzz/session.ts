@@ -234,9 +234,9 @@ function getItems({ headers }: Request, text: string): unknown[] {
 }
 
 function getContents(bytes: Buffer | undefined): string[] {
-  return [...getText(bytes).matchAll(/"content":("(?:[^"\\\p{Cc}]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*")/gu)].map(
-    ([, json = '""']) => JSON.parse(json) as string,
-  );
+  return [
+    ...getText(bytes).matchAll(/"content":("(?:[^"\\\p{Cc}]|[\u007f-\u009f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*")/gu),
+  ].map(([, json = '""']) => JSON.parse(json) as string);
 }
 
 function hasIdempotencyKey({ headers = {} }: Request): boolean {
