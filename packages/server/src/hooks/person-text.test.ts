@@ -2,7 +2,8 @@ import { createTimeZone } from '@memoryd/contract';
 import { formatEntry, formatListing } from '@memoryd/contract/tools';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { canBeQuery, cutText, isAutomaticPrompt, isCommand, isWideEnough, toPersonText } from './person-text.ts';
+import { cutText } from '../cut-text.ts';
+import { canBeQuery, isAutomaticPrompt, isCommand, isWideEnough, toPersonText } from './person-text.ts';
 
 const UTC = createTimeZone('UTC');
 const toListing = (...texts: string[]) =>

@@ -147,8 +147,3 @@ export function canBeQuery(text: string): boolean {
   for (const { isWordLike } of getWordSegments(start)) if (isWordLike && ++words >= MIN_ASKED.words) return true;
   return false;
 }
-
-/** Returns the first characters of a text, without half of a surrogate pair at the end. */
-export function cutText(text: string, maxChars: number): string {
-  return text.slice(0, maxChars).replace(/[\uD800-\uDBFF]$/, '');
-}

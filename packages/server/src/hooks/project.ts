@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { posix, win32 } from 'node:path';
 import { LIMITS, PROJECT_TAG } from '@memoryd/contract';
-import { cutText } from './person-text.ts';
+import { cutText } from '../cut-text.ts';
 
 /** The project of a session. */
 export interface Project {

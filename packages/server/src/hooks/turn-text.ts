@@ -1,5 +1,6 @@
 import type { StoreRequest } from '@memoryd/contract';
-import { cutText, toPersonText } from './person-text.ts';
+import { cutText } from '../cut-text.ts';
+import { toPersonText } from './person-text.ts';
 import { type Project, toProjectTag } from './project.ts';
 
 /** Maximum UTF-16 units of an answer that is stored. */

@@ -24,9 +24,14 @@ export async function* getStreamedBody(
 ): AsyncIterable<Uint8Array> {
   const revocation = new AbortController();
   onAccessRevoked(gate, request, reply, (error) => revocation.abort(error));
-  for await (const chunk of getBodyChunks(request, reply, settings.slowClientSeconds * 1000)) {
-    revocation.signal.throwIfAborted();
+  yield* untilAborted(revocation.signal, getBodyChunks(request, reply, settings.slowClientSeconds * 1000));
+}
+
+/** Yields the chunks. Throws the signal's reason if the signal is aborted before the end of the chunks. */
+export async function* untilAborted(signal: AbortSignal, chunks: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+  for await (const chunk of chunks) {
+    signal.throwIfAborted();
     yield chunk;
   }
-  revocation.signal.throwIfAborted();
+  signal.throwIfAborted();
 }

@@ -22,6 +22,7 @@ import { onAccessRevoked } from './access-revocation.ts';
 import { getBodyChunks } from './body-deadline.ts';
 import { createDisconnectSignal } from './disconnect-signal.ts';
 import type { App, RouteContext } from './routes/route.ts';
+import { untilAborted } from './streamed-body.ts';
 
 type UploadRequest = Omit<ImportFileRequest, 'from'> & { from: ForeignFormat | 'auto' };
 
@@ -142,14 +143,6 @@ function createEndSignal(request: FastifyRequest, reply: FastifyReply, { gate }:
   if (disconnected.aborted) abort();
   disconnected.addEventListener('abort', abort);
   return end.signal;
-}
-
-async function* untilAborted(signal: AbortSignal, chunks: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
-  for await (const chunk of chunks) {
-    signal.throwIfAborted();
-    yield chunk;
-  }
-  signal.throwIfAborted();
 }
 
 function createDryRunError(): MemoryError {

@@ -1,4 +1,4 @@
-import { cutText } from '../parsing/fields.ts';
+import { cutText } from '../../cut-text.ts';
 
 /** Maximum characters of one heading in a heading path. A longer heading is also the first block of its section. */
 const MAX_HEADING_CHARS = 120;

@@ -1,7 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { LIMITS } from '@memoryd/contract';
+import { cutText } from '../../cut-text.ts';
 import type { Format, Part } from '../format.ts';
-import { cutText, toContent, toExternalId, toId, toMetadata, toTextPart } from '../parsing/fields.ts';
+import { toContent, toExternalId, toId, toMetadata, toTextPart } from '../parsing/fields.ts';
 import { splitBlocks } from '../parsing/split-text.ts';
 import { toUtf8 } from '../parsing/to-utf8.ts';
 import { type SourceFile, UnreadableFile } from '../source/source.ts';

@@ -1,4 +1,5 @@
 import { findUnstorable, type ImportedText, LIMITS, type Metadata } from '@memoryd/contract';
+import { cutText } from '../../cut-text.ts';
 import { digest } from '../../hooks/keys.ts';
 import type { ForeignFormat, Part } from '../format.ts';
 
@@ -100,15 +101,4 @@ function cleanValue(value: unknown): unknown {
 
 function clean(text: string): string {
   return text.replaceAll('\0', '').toWellFormed();
-}
-
-/** Returns the first characters of a text, without half a surrogate pair at the end. */
-export function cutText(text: string, maxChars: number): string {
-  if (text.length <= maxChars) return text;
-  const end = isHighSurrogate(text.charCodeAt(maxChars - 1)) ? maxChars - 1 : maxChars;
-  return text.slice(0, end);
-}
-
-function isHighSurrogate(code: number): boolean {
-  return code >= 0xd800 && code <= 0xdbff;
 }

@@ -1,4 +1,4 @@
-import { cutText } from './fields.ts';
+import { cutText } from '../../cut-text.ts';
 
 /** Characters that the segmenter reads at once, so that its memory does not grow with the text. */
 const SEGMENTED_CHARS = 16_384;
