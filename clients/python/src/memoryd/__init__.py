@@ -1,0 +1,1 @@
+"""Client of memoryd, a memory service for AI agents."""
