@@ -10,7 +10,8 @@ export const geminiCli: AgentProgram = {
     '.gemini/settings.json': `// The settings of the tests.\n${JSON.stringify({
       security: { auth: { selectedType: 'gemini-api-key' } },
       telemetry: { enabled: false },
-      general: { enableAutoUpdate: false },
+      // By default, the next start deletes the transcript of a session that was resumed in another minute than it began.
+      general: { enableAutoUpdate: false, sessionRetention: { enabled: false } },
       mcpServers: Object.fromEntries(Object.entries(servers).map(([name, server]) => [name, toEntry(server)])),
       ...(hasOwnHook && { hooks: { BeforeAgent: [OWN_HOOK] } }),
     })}`,
