@@ -9,7 +9,12 @@ import { assertValid, createCheck } from './validate.ts';
  * scopes.
  */
 export const SCOPES = ['metrics', 'read', 'write', 'operate'] as const;
-export type Scope = (typeof SCOPES)[number];
+export const Scope = Type.Enum([...SCOPES], {
+  description:
+    'Permissions of the key. `metrics`: read metrics only. `read`: read memories. `write`: read and write memories. `operate`: everything.',
+  'x-must': `be one of ${SCOPES.join(', ')}`,
+});
+export type Scope = Type.Static<typeof Scope>;
 
 /** Returns true if the scope of a caller permits an operation that needs the scope `needed`. */
 export function covers(has: Scope, needed: Scope): boolean {
@@ -25,11 +30,7 @@ export const NewKey = Type.Object(
       description: 'The namespace that the key gives access to. A namespace is created on first use.',
       'x-must': `be a string of 1 to ${LIMITS.namespaceChars} letters, digits or characters from . _ : @ / + -`,
     }),
-    scope: Type.Enum([...SCOPES], {
-      description:
-        'Permissions of the key. `metrics`: read metrics only. `read`: read memories. `write`: read and write memories. `operate`: everything.',
-      'x-must': `be one of ${SCOPES.join(', ')}`,
-    }),
+    scope: Scope,
     // Null is refused: a key without an owner can access everybody, so an owner must not get lost.
     user_id: Type.Optional(
       Type.String({
@@ -71,7 +72,7 @@ const KeyId = Type.String({ description: 'The public id of the key.', 'x-must': 
 export const ApiKey = Type.Object({
   id: KeyId,
   namespace: Type.String(),
-  scope: Type.Enum([...SCOPES]),
+  scope: Scope,
   user_id: Type.Optional(Type.String({ ...UserId, description: 'The user that the key is restricted to.' })),
   agent_id: Type.Optional(Type.String({ ...AgentId, description: 'The agent that the key is restricted to.' })),
   name: Type.String({ description: 'Empty if the key has no name.' }),

@@ -1,6 +1,6 @@
 import { ConsolidationId, Content, Count, EvictionReason, MemoryId, memoryId } from './field.ts';
 import { LIMITS } from './limits.ts';
-import Type, { type TProperties } from './typebox.ts';
+import Type, { type TSchema } from './typebox.ts';
 
 export const ConsolidateRequest = Type.Object(
   {
@@ -25,27 +25,39 @@ export const ConsolidateRequest = Type.Object(
 );
 export type ConsolidateRequest = Type.Static<typeof ConsolidateRequest>;
 
+export const PlannedPromotion = Type.Object({ id: MemoryId });
+export type PlannedPromotion = Type.Static<typeof PlannedPromotion>;
+
+export const PlannedMerge = Type.Object({ id: MemoryId, merged_into: MemoryId });
+export type PlannedMerge = Type.Static<typeof PlannedMerge>;
+
+export const PlannedDistillation = Type.Object({
+  content: Content,
+  derived_from: Type.Array(MemoryId, { description: 'Oldest first.' }),
+  refreshes: Type.Optional(memoryId('The semantic memory that would be distilled again.')),
+});
+export type PlannedDistillation = Type.Static<typeof PlannedDistillation>;
+
+export const PlannedEviction = Type.Object({ id: MemoryId, reason: EvictionReason });
+export type PlannedEviction = Type.Static<typeof PlannedEviction>;
+
 /** Returns the schema of one part of a plan: the total number of memories, and a list of the first memories. */
-function planned<Item extends TProperties>(description: string, item: Item) {
+function planned<Item extends TSchema>(description: string, item: Item) {
   return Type.Object(
-    { total: Count, memories: Type.Array(Type.Object(item), { maxItems: LIMITS.plannedMemories }) },
+    { total: Count, memories: Type.Array(item, { maxItems: LIMITS.plannedMemories }) },
     { description },
   );
 }
 
 export const ConsolidationPlan = Type.Object(
   {
-    promote: planned('Memories that would become episodic.', { id: MemoryId }),
-    merge: planned('Memories that would be merged into a duplicate with the same text.', {
-      id: MemoryId,
-      merged_into: MemoryId,
-    }),
-    distil: planned('Semantic memories that would be distilled, or updated if `refreshes` is present.', {
-      content: Content,
-      derived_from: Type.Array(MemoryId, { description: 'Oldest first.' }),
-      refreshes: Type.Optional(memoryId('The semantic memory that would be distilled again.')),
-    }),
-    evict: planned('Memories that would be evicted to the archive.', { id: MemoryId, reason: EvictionReason }),
+    promote: planned('Memories that would become episodic.', PlannedPromotion),
+    merge: planned('Memories that would be merged into a duplicate with the same text.', PlannedMerge),
+    distil: planned(
+      'Semantic memories that would be distilled, or updated if `refreshes` is present.',
+      PlannedDistillation,
+    ),
+    evict: planned('Memories that would be evicted to the archive.', PlannedEviction),
   },
   { description: 'The planned changes. Present in responses to `dry_run=true`.' },
 );

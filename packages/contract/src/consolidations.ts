@@ -19,13 +19,21 @@ const pageFields = { limit: Type.Optional(Limit), cursor: Type.Optional(Cursor) 
 export const ConsolidationsRequest = Type.Object(pageFields, { additionalProperties: false });
 export type ConsolidationsRequest = Type.Static<typeof ConsolidationsRequest>;
 
+export const ConsolidationStatus = Type.Enum(['running', 'completed', 'undoing', 'undone', 'reverted'], {
+  description:
+    '`running`: in progress. `completed`: finished. `undoing`: an undo is in progress. `undone`: undone by a client. ' +
+    '`reverted`: rolled back by the service before it finished.',
+});
+export type ConsolidationStatus = Type.Static<typeof ConsolidationStatus>;
+
+export const ConsolidationNotes = Type.Record(Type.String(), Type.Unknown(), {
+  description: 'Additional information about the run.',
+});
+export type ConsolidationNotes = Type.Static<typeof ConsolidationNotes>;
+
 const consolidationFields = {
   id: ConsolidationId,
-  status: Type.Enum(['running', 'completed', 'undoing', 'undone', 'reverted'], {
-    description:
-      '`running`: in progress. `completed`: finished. `undoing`: an undo is in progress. `undone`: undone by a client. ' +
-      '`reverted`: rolled back by the service before it finished.',
-  }),
+  status: ConsolidationStatus,
   started_at: Timestamp,
   ended_at: Type.Union([Timestamp, Type.Null()]),
   consolidated_count: Type.Integer({ minimum: 0, description: 'Number of memories that were promoted or distilled.' }),
@@ -33,7 +41,7 @@ const consolidationFields = {
     minimum: 0,
     description: 'Number of memories that were merged into a duplicate or evicted.',
   }),
-  notes: Type.Record(Type.String(), Type.Unknown(), { description: 'Additional information about the run.' }),
+  notes: ConsolidationNotes,
 };
 
 /** Status, times and counts of one consolidation run. */
@@ -86,11 +94,15 @@ export const ConsolidationChange = Type.Object({
 });
 export type ConsolidationChange = Type.Static<typeof ConsolidationChange>;
 
+/** A later run that an undo of a run has to undo too. */
+export const LaterConsolidation = Type.Object({ id: ConsolidationId, started_at: Timestamp });
+export type LaterConsolidation = Type.Static<typeof LaterConsolidation>;
+
 /** The later runs that an undo of a run has to undo too. */
 export const LaterConsolidations = Type.Object(
   {
     total: Count,
-    consolidations: Type.Array(Type.Object({ id: ConsolidationId, started_at: Timestamp }), {
+    consolidations: Type.Array(LaterConsolidation, {
       maxItems: LIMITS.laterConsolidations,
       description: `The newest ${LIMITS.laterConsolidations}, newest first.`,
     }),

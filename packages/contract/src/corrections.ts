@@ -4,17 +4,17 @@ import Type from './typebox.ts';
 
 const states = ['pending', 'accepted', 'declined'] as const;
 
+export const CorrectionState = Type.Enum([...states], {
+  description: '`pending`: nobody has decided yet. `accepted`, `declined`: the last decision.',
+  'x-must': `be one of ${states.join(', ')}`,
+});
+export type CorrectionState = Type.Static<typeof CorrectionState>;
+
 /** Lists suggested corrections in one state, latest first, one page at a time. */
 export const CorrectionsRequest = Type.Object(
   {
     ...scopeFields,
-    state: Type.Optional(
-      Type.Enum([...states], {
-        default: 'pending',
-        description: '`pending`: nobody has decided yet. `accepted`, `declined`: the last decision.',
-        'x-must': `be one of ${states.join(', ')}`,
-      }),
-    ),
+    state: Type.Optional(Type.Enum([...states], { ...CorrectionState, default: 'pending' })),
     limit: Type.Optional(Limit),
     cursor: Type.Optional(Cursor),
   },
@@ -29,12 +29,13 @@ const CorrectionId = Type.String({
 export const CorrectionPath = Type.Object({ id: CorrectionId });
 
 /** A memory of a suggested correction, with its current text. */
-const CorrectionMemory = Type.Object({ id: MemoryId, content: Type.String(), created_at: Timestamp });
+export const CorrectionMemory = Type.Object({ id: MemoryId, content: Type.String(), created_at: Timestamp });
+export type CorrectionMemory = Type.Static<typeof CorrectionMemory>;
 
 /** A suggestion that a later memory corrects an earlier one of the same user and agent. */
 export const Correction = Type.Object({
   id: CorrectionId,
-  state: Type.Enum([...states]),
+  state: CorrectionState,
   reason: Type.Enum(['change', 'number', 'date', 'name', 'negation'], {
     description:
       'The difference of the later memory. `change`: it says that something changed. `number`, `date`, `name`: it ' +

@@ -1,4 +1,4 @@
-import { ERRORS, type ErrorCode } from './error-codes.ts';
+import { ErrorCode } from './error-codes.ts';
 import Type from './typebox.ts';
 
 /** One problem in a request: a JSON Pointer to the field, and a message. */
@@ -6,7 +6,7 @@ export const ErrorDetail = Type.Object({ path: Type.String(), message: Type.Stri
 export type ErrorDetail = Type.Static<typeof ErrorDetail>;
 
 const errorFields = {
-  code: Type.Enum(Object.keys(ERRORS) as [ErrorCode, ...ErrorCode[]]),
+  code: ErrorCode,
   message: Type.String(),
   details: Type.Optional(Type.Array(ErrorDetail)),
 };
@@ -15,5 +15,10 @@ const errorFields = {
 export const ErrorBody = Type.Object(errorFields);
 export type ErrorBody = Type.Static<typeof ErrorBody>;
 
-export const ErrorResponse = Type.Object({ error: Type.Object({ ...errorFields, request_id: Type.String() }) });
+/** The error of a request, with the id that the log of the service has for it. */
+export const RequestError = Type.Object({ ...errorFields, request_id: Type.String() });
+export type RequestError = Type.Static<typeof RequestError>;
+
+/** The body of every error response. */
+export const ErrorResponse = Type.Object({ error: RequestError });
 export type ErrorResponse = Type.Static<typeof ErrorResponse>;

@@ -1,3 +1,5 @@
+import Type from './typebox.ts';
+
 /**
  * All error codes, each with its HTTP status and its meaning. Error responses and the OpenAPI document use this table.
  */
@@ -19,4 +21,8 @@ export const ERRORS = {
   INTERNAL_ERROR: { status: 500, meaning: 'Internal server error. Search the log for the request id.' },
   UNAVAILABLE: { status: 503, meaning: 'The service is temporarily unavailable; see the Retry-After header.' },
 } as const satisfies Record<string, { status: number; meaning: string }>;
+
+export const ErrorCode = Type.Enum(Object.keys(ERRORS) as (keyof typeof ERRORS)[], {
+  description: 'The kind of the error. Each code has one HTTP status.',
+});
 export type ErrorCode = keyof typeof ERRORS;

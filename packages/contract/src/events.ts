@@ -39,7 +39,7 @@ const eventFields = {
 };
 
 /** An operation on memories. Contains neither the texts of memories nor queries. */
-const MemoriesEvent = Type.Object(
+export const MemoriesEvent = Type.Object(
   {
     ...eventFields,
     type: Type.Enum(['stored', 'updated', 'forgotten', 'recalled']),
@@ -83,8 +83,9 @@ const MemoriesEvent = Type.Object(
   },
   { description: 'An operation on memories of one user and agent.' },
 );
+export type MemoriesEvent = Type.Static<typeof MemoriesEvent>;
 
-const ConsolidationEvent = Type.Object(
+export const ConsolidationEvent = Type.Object(
   {
     ...eventFields,
     type: Type.Literal('consolidation'),
@@ -101,8 +102,9 @@ const ConsolidationEvent = Type.Object(
   },
   { description: 'Progress of a consolidation run.' },
 );
+export type ConsolidationEvent = Type.Static<typeof ConsolidationEvent>;
 
-const ImportEvent = Type.Object(
+export const ImportEvent = Type.Object(
   {
     ...eventFields,
     type: Type.Literal('import'),
@@ -120,15 +122,19 @@ const ImportEvent = Type.Object(
   },
   { description: 'Progress of an import.' },
 );
+export type ImportEvent = Type.Static<typeof ImportEvent>;
 
-const GapEvent = Type.Object(
+export const GapEvent = Type.Object(
   { ...eventFields, type: Type.Literal('gap') },
   {
     description:
       'First event of a resumed stream if events after `last_event_id` are no longer available. With `filter`, also in place of an event whose memories can no longer be matched.',
   },
 );
+export type GapEvent = Type.Static<typeof GapEvent>;
 
 /** An event of a stream: an operation on memories, progress of a consolidation run or an import, or a gap in the stream. */
-export const MemoryEvent = Type.Union([MemoriesEvent, ConsolidationEvent, ImportEvent, GapEvent]);
+export const MemoryEvent = Type.Union([MemoriesEvent, ConsolidationEvent, ImportEvent, GapEvent], {
+  description: 'An operation on memories, progress of a consolidation run or an import, or a gap in the stream.',
+});
 export type MemoryEvent = Type.Static<typeof MemoryEvent>;

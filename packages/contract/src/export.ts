@@ -75,10 +75,13 @@ function counter(description: string) {
   });
 }
 
-const EarlierText = Type.Object(
+/** A text that a memory had before. */
+export const EarlierText = Type.Object(
   { revision: counter('Revision of the memory that had this text.'), content: Content, replaced_at: Timestamp },
   { additionalProperties: false },
 );
+
+export type EarlierText = Type.Static<typeof EarlierText>;
 
 /** A line of an export: all stored data of a visible or hidden memory, except its vectors. */
 export const ExportedMemory = Type.Object(
@@ -160,3 +163,9 @@ export const ExportedDecline = Type.Object(
   { additionalProperties: false, description: 'A group of memories that consolidation must not distil again.' },
 );
 export type ExportedDecline = Type.Static<typeof ExportedDecline>;
+
+/** A line of an export: the header first, then memories, then declined groups. */
+export const ExportLine = Type.Union([ExportHeader, ExportedMemory, ExportedDecline], {
+  description: 'A line of an export: the header first, then memories, then groups that must not be distilled again.',
+});
+export type ExportLine = Type.Static<typeof ExportLine>;

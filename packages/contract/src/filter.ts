@@ -4,6 +4,23 @@ import { LIMITS } from './limits.ts';
 import { scopeFields } from './scope.ts';
 import Type from './typebox.ts';
 
+/** Top-level metadata fields and the texts of their values. */
+export const MetadataFilter = Type.Record(
+  // Any non-empty key. `.` would not match line terminators.
+  Type.String({ pattern: '^[\\s\\S]+$' }),
+  Type.String(),
+  {
+    additionalProperties: false,
+    maxProperties: 16,
+    // For OpenAPI, which has no patterns of names.
+    propertyNames: { minLength: 1 },
+    description:
+      'Top-level metadata fields and the values they must equal. Numbers and booleans are compared by their JSON text.',
+    'x-must':
+      'be an object of at most 16 non-empty metadata field names, each with the text that the value of the field must equal',
+  },
+);
+
 /** Filter fields. Spread into request schemas. */
 export const filterFields = {
   ...scopeFields,
@@ -26,19 +43,7 @@ export const filterFields = {
   until: Type.Optional(
     requestTime('Latest `created_at`, inclusive. A date without a time means the end of that day in UTC.'),
   ),
-  metadata: Type.Optional(
-    // Any non-empty key. `.` would not match line terminators.
-    Type.Record(Type.String({ pattern: '^[\\s\\S]+$' }), Type.String(), {
-      additionalProperties: false,
-      maxProperties: 16,
-      // For OpenAPI, which has no patterns of names.
-      propertyNames: { minLength: 1 },
-      description:
-        'Top-level metadata fields and the values they must equal. Numbers and booleans are compared by their JSON text.',
-      'x-must':
-        'be an object of at most 16 non-empty metadata field names, each with the text that the value of the field must equal',
-    }),
-  ),
+  metadata: Type.Optional(MetadataFilter),
 };
 
 /** Selects the memories that meet all conditions. `since` and `until` are inclusive and apply to `created_at`. */

@@ -49,6 +49,13 @@ export type HookSettingsChange = Type.Static<typeof HookSettingsChange>;
 const ofToday = (counted: string) => Type.Integer({ minimum: 0, description: `${counted} since 0:00 UTC.` });
 const milliseconds = (description: string) => Type.Number({ minimum: 0, description });
 
+/** The last error of the hooks of an agent program. */
+export const HookError = Type.Object({
+  at: timestamp('Time of the error.'),
+  message: Type.String({ description: 'What failed. Contains no text of a prompt or a memory.' }),
+});
+export type HookError = Type.Static<typeof HookError>;
+
 /**
  * The activity of the hooks of one agent program for one user, as far as this process of the service remembers: it starts
  * empty, and other processes on the same database count separately.
@@ -62,16 +69,7 @@ export const HookProgramActivity = Type.Object({
   given_today: ofToday('Memories that were given to the program'),
   p50_ms: milliseconds('Median time of the last calls, at most 200, in milliseconds.'),
   p99_ms: milliseconds('99th percentile of the time of the last calls, at most 200, in milliseconds.'),
-  last_error: Type.Union(
-    [
-      Type.Object({
-        at: timestamp('Time of the error.'),
-        message: Type.String({ description: 'What failed. Contains no text of a prompt or a memory.' }),
-      }),
-      Type.Null(),
-    ],
-    { description: 'Null if no call failed.' },
-  ),
+  last_error: Type.Union([HookError, Type.Null()], { description: 'Null if no call failed.' }),
 });
 export type HookProgramActivity = Type.Static<typeof HookProgramActivity>;
 

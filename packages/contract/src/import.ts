@@ -5,26 +5,25 @@ import { LIMITS } from './limits.ts';
 import { Redacted } from './redacted.ts';
 import Type from './typebox.ts';
 
+/** A line of an export that could not be imported. */
+export const RefusedLine = Type.Object({
+  line: Type.Integer({ minimum: 1, description: 'Line number. The header is line 1.' }),
+  error: ErrorBody,
+});
+export type RefusedLine = Type.Static<typeof RefusedLine>;
+
 /** Result of an import: counts of lines, and errors of rejected lines. */
 export const ImportResponse = Type.Object({
   import_id: Type.Optional(
-    Type.Union([ImportId], {
-      description: 'The id of the import, to undo it. Absent if no line was imported.',
-    }),
+    Type.String({ ...ImportId, description: 'The id of the import, to undo it. Absent if no line was imported.' }),
   ),
   imported_count: Type.Integer({ minimum: 0, description: 'Number of lines that were imported.' }),
   unchanged_count: Type.Integer({ minimum: 0, description: 'Number of lines that were already present.' }),
   refused_count: Count,
-  refused: Type.Array(
-    Type.Object({
-      line: Type.Integer({ minimum: 1, description: 'Line number. The header is line 1.' }),
-      error: ErrorBody,
-    }),
-    {
-      maxItems: LIMITS.listedRejections,
-      description: `The first ${LIMITS.listedRejections} rejected lines, with their errors.`,
-    },
-  ),
+  refused: Type.Array(RefusedLine, {
+    maxItems: LIMITS.listedRejections,
+    description: `The first ${LIMITS.listedRejections} rejected lines, with their errors.`,
+  }),
   unlinked_count: Type.Integer({
     minimum: 0,
     description: 'Number of links that were dropped because their target memory was not imported.',

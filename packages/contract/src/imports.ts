@@ -159,6 +159,13 @@ export const PreviewedText = Type.Object({
 });
 export type PreviewedText = Type.Static<typeof PreviewedText>;
 
+/** Items of a file that are no memories. */
+export const LeftOutItems = Type.Object({
+  reason: Type.String({ description: 'Why the items are left out, as a sentence part in English.' }),
+  count: Type.Integer({ minimum: 1 }),
+});
+export type LeftOutItems = Type.Static<typeof LeftOutItems>;
+
 /** The content of a file, in numbers and examples. */
 export const ImportPreview = Type.Object({
   from: ImportFormat,
@@ -170,13 +177,7 @@ export const ImportPreview = Type.Object({
   first_at: Type.Optional(Timestamp),
   last_at: Type.Optional(Timestamp),
   first: Type.Array(PreviewedText, { maxItems: LIMITS.previewedTexts, description: 'The first texts.' }),
-  left_out: Type.Array(
-    Type.Object({
-      reason: Type.String({ description: 'Why the items are left out, as a sentence part in English.' }),
-      count: Type.Integer({ minimum: 1 }),
-    }),
-    { description: 'Items that are no memories, by reason.' },
-  ),
+  left_out: Type.Array(LeftOutItems, { description: 'Items that are no memories, by reason.' }),
   users: Type.Optional(
     Type.Array(Type.String(), {
       maxItems: LIMITS.previewedUsers,

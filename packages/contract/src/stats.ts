@@ -32,6 +32,42 @@ export type ValidityCounts = Type.Static<typeof ValidityCounts>;
 export const RootResponse = Type.Object({ status: Type.String(), version: Type.String(), ...countFields });
 export type RootResponse = Type.Static<typeof RootResponse>;
 
+export const EmbeddingProgress = Type.Object(
+  {
+    model: Type.String({
+      description: 'Identifier of the embedding model. Vectors of different models are never compared.',
+    }),
+    embedded: Type.Integer({
+      minimum: 0,
+      description: 'Number of memories that are not waiting for embeddings of this model.',
+    }),
+    total: Type.Integer({
+      minimum: 0,
+      description: 'Number of memories in all tiers, including expired memories that are hidden.',
+    }),
+  },
+  {
+    description:
+      'Embedding progress. After a change of the model, all memories are embedded again; until then they are found ' +
+      'by their words. Absent before a model is first used.',
+  },
+);
+export type EmbeddingProgress = Type.Static<typeof EmbeddingProgress>;
+
+export const TokenStatesCache = Type.Object(
+  {
+    memories: Type.Integer({ minimum: 0, description: 'Number of memories whose token states are in memory.' }),
+    bytes: Type.Integer({ minimum: 0, description: 'Bytes of these token states.' }),
+    max_bytes: Type.Integer({ minimum: 0, description: 'Limit of the bytes.' }),
+  },
+  {
+    description:
+      'Token states that the service holds in memory, of all namespaces; it reads others from the file. Absent on ' +
+      'PostgreSQL, for a user or an agent, and for API keys without the `operate` scope.',
+  },
+);
+export type TokenStatesCache = Type.Static<typeof TokenStatesCache>;
+
 export const StatsResponse = Type.Object({
   ...countFields,
   ...ValidityCounts.properties,
@@ -44,42 +80,8 @@ export const StatsResponse = Type.Object({
     }),
   ),
   pending_embeddings: Type.Integer({ minimum: 0, description: 'Number of memories that are waiting for embeddings.' }),
-  embedding: Type.Optional(
-    Type.Object(
-      {
-        model: Type.String({
-          description: 'Identifier of the embedding model. Vectors of different models are never compared.',
-        }),
-        embedded: Type.Integer({
-          minimum: 0,
-          description: 'Number of memories that are not waiting for embeddings of this model.',
-        }),
-        total: Type.Integer({
-          minimum: 0,
-          description: 'Number of memories in all tiers, including expired memories that are hidden.',
-        }),
-      },
-      {
-        description:
-          'Embedding progress. After a change of the model, all memories are embedded again; until then they are found ' +
-          'by their words. Absent before a model is first used.',
-      },
-    ),
-  ),
-  token_states_cache: Type.Optional(
-    Type.Object(
-      {
-        memories: Type.Integer({ minimum: 0, description: 'Number of memories whose token states are in memory.' }),
-        bytes: Type.Integer({ minimum: 0, description: 'Bytes of these token states.' }),
-        max_bytes: Type.Integer({ minimum: 0, description: 'Limit of the bytes.' }),
-      },
-      {
-        description:
-          'Token states that the service holds in memory, of all namespaces; it reads others from the file. Absent on ' +
-          'PostgreSQL, for a user or an agent, and for API keys without the `operate` scope.',
-      },
-    ),
-  ),
+  embedding: Type.Optional(EmbeddingProgress),
+  token_states_cache: Type.Optional(TokenStatesCache),
 });
 export type StatsResponse = Type.Static<typeof StatsResponse>;
 

@@ -15,8 +15,12 @@ export const StoreBatchRequest = Type.Array(StoreRequest, {
 });
 export type StoreBatchRequest = Type.Static<typeof StoreBatchRequest>;
 
+/** The error of a memory of a batch that was not stored. */
+export const StoreBatchError = Type.Object({ error: ErrorBody });
+export type StoreBatchError = Type.Static<typeof StoreBatchError>;
+
 /** Result for one memory of a batch: the stored memory, or the error. */
-export const StoreBatchResult = Type.Union([StoreResponse, Type.Object({ error: ErrorBody })]);
+export const StoreBatchResult = Type.Union([StoreResponse, StoreBatchError]);
 export type StoreBatchResult = Type.Static<typeof StoreBatchResult>;
 
 export const StoreBatchResponse = Type.Object({

@@ -28,7 +28,6 @@ import { trackPendingRequests } from './overload/pending-requests.ts';
 import { type PressureLimits, refuseUnderPressure } from './overload/pressure.ts';
 import { type Count, limitRates } from './rate-limits.ts';
 import { acceptsHtml } from './request-headers.ts';
-import { ERROR_SCHEMA } from './response-schemas.ts';
 import { RouteMethods } from './route-methods.ts';
 import { backup } from './routes/backup.ts';
 import { consolidate } from './routes/consolidate.ts';
@@ -191,7 +190,6 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const slowClientMs = settings.slowClientSeconds * 1000;
   const app = createApp(settings.maxBodyBytes, slowClientMs, onError, malformedHttp);
   app.setErrorHandler(onError);
-  app.addSchema(ERROR_SCHEMA);
 
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('X-Request-Id', request.id);

@@ -1,10 +1,8 @@
 import { invalidRequest, isBlankLine, LIMITS, type MemoryError } from '@memoryd/contract';
 import type { FastifyInstance } from 'fastify';
 import { parseJson, tryParseJson } from './json-body.ts';
+import { NDJSON_TYPES } from './lines-body.ts';
 import { getValues } from './request-headers.ts';
-
-/** Content types of bodies with one JSON value per line. */
-export const NDJSON_TYPES = ['application/x-ndjson', 'application/ndjson', 'application/jsonl'];
 
 /**
  * Parses the bodies of all routes in a Fastify scope: for an NDJSON content type as a list with one JSON value per

@@ -3,6 +3,7 @@ import { type TSchema, Type } from '@memoryd/contract/typebox';
 import type { FastifySchema } from 'fastify';
 import type { Access } from '../caller.ts';
 import { VERSION } from '../version.ts';
+import { withComponents } from './openapi-components.ts';
 
 /** Options for generating the OpenAPI 3.1 document from the schemas of the routes. */
 export const openApiOptions: FastifyDynamicSwaggerOptions = {
@@ -35,13 +36,14 @@ export const openApiOptions: FastifyDynamicSwaggerOptions = {
     ],
   },
   convertConstToEnum: false,
-  refResolver: { buildLocalReference: (schema, _baseUri, _fragment, index) => String(schema.$id ?? `schema-${index}`) },
   transform: ({ schema, url, route }) => ({
     schema: schema && withAccess(withMetadataParameter(schema), route.config?.access ?? 'operate'),
     url,
   }),
   transformObject: (document) =>
-    'openapiObject' in document ? withMetadataStyle(document.openapiObject as ApiDocument) : document.swaggerObject,
+    'openapiObject' in document
+      ? withComponents(withParameterStyles(document.openapiObject as ApiDocument))
+      : document.swaggerObject,
 };
 
 interface ApiOperation {
@@ -64,7 +66,7 @@ function withAccess(schema: FastifySchema, access: Access): FastifySchema {
 }
 
 // OpenAPI cannot describe parameters whose names have only a fixed prefix, such as `metadata.room`. It describes the form
-// `metadata[room]` as an object in the style `deepObject`; see `withMetadataStyle`.
+// `metadata[room]` as an object in the style `deepObject`; see `withParameterStyles`.
 function withMetadataParameter(schema: FastifySchema): FastifySchema {
   const querystring = schema.querystring as { properties?: Record<string, TSchema> } | undefined;
   if (!querystring?.properties?.metadata) return schema;
@@ -82,7 +84,7 @@ function withMetadataParameter(schema: FastifySchema): FastifySchema {
 }
 
 /** Adds the style of metadata filters to the whole document, because the schema of a route cannot contain a style. */
-function withMetadataStyle(document: ApiDocument): ApiDocument {
+function withParameterStyles(document: ApiDocument): ApiDocument {
   const operations = Object.values(document.paths ?? {}).flatMap((path) => Object.values(path ?? {}) as ApiOperation[]);
   for (const parameter of operations.flatMap(({ parameters = [] }) => parameters)) {
     if (parameter.in !== 'query') continue;

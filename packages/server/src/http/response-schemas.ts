@@ -16,9 +16,6 @@ const COMMON_ERRORS: ErrorCode[] = [
   'UNAVAILABLE',
 ];
 
-/** The schema of every error response, with its name in the OpenAPI document. */
-export const ERROR_SCHEMA = { ...ErrorResponse, $id: 'ErrorResponse' };
-
 /**
  * Returns the response schemas of a route for the OpenAPI document and the handler's type: status 200, the common
  * errors, and the errors in `codes`. The schemas are documentation only, and do not filter responses.
@@ -29,7 +26,7 @@ export function createResponseSchemas<Success extends TSchema>(
 ): { 200: Success } {
   const errors = [...new Set([...COMMON_ERRORS, ...codes])].map((code) => {
     const { status, meaning } = ERRORS[code];
-    return [status, { $ref: `${ERROR_SCHEMA.$id}#`, description: `${code}: ${meaning}` }];
+    return [status, { ...ErrorResponse, 'x-response-description': `${code}: ${meaning}` }];
   });
   return { 200: { ...success, 'x-response-description': 'Success.' }, ...Object.fromEntries(errors) };
 }

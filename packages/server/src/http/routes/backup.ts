@@ -15,7 +15,7 @@ const File = Type.Unsafe<string>({ type: 'string', format: 'binary', description
 
 export const backup: Route = (app, { engine, gate, telemetry }) => {
   const schema = {
-    operationId: 'backup',
+    operationId: 'downloadBackup',
     summary: 'Download a copy of the whole database',
     description:
       'A consistent snapshot of all namespaces, taken while other requests read and write. Check with `Content-Length` and ' +

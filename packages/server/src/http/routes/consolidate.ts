@@ -7,7 +7,7 @@ const config = { access: 'operate', heavy: 'consolidation' } as const;
 
 export const consolidate: Route = (app, { getApi }) => {
   const schema = {
-    operationId: 'consolidate',
+    operationId: 'consolidateMemories',
     summary: 'Run a consolidation now: promote, merge, distil and expire memories',
     description:
       'Waits for a current run, and then starts a new run or joins one that has not started. Takes no body, or `{}`. ' +

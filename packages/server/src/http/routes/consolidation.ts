@@ -7,7 +7,7 @@ const config = { access: 'read', heavy: 'list' } as const;
 
 export const consolidation: Route = (app, { getApi }) => {
   const schema = {
-    operationId: 'consolidation',
+    operationId: 'getConsolidation',
     summary: 'Get a consolidation and its changes',
     tags: ['service'],
     params: ConsolidationPath,

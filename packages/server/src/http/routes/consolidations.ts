@@ -6,7 +6,7 @@ const config = { access: 'read', heavy: 'list' } as const;
 
 export const consolidations: Route = (app, { getApi }) => {
   const schema = {
-    operationId: 'consolidations',
+    operationId: 'listConsolidations',
     summary: 'List past consolidations, newest first',
     tags: ['service'],
     querystring: ConsolidationsRequest,

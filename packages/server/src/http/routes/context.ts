@@ -9,7 +9,7 @@ const config = { access: 'read', heavy: 'recall' } as const;
 /** Null means that a field is absent, except a user or an agent: a context without them would have all memories. */
 const { user_id, agent_id, ...nullable } = ContextRequest.properties;
 const withNulls = withNullFields(Type.Object(nullable));
-const ContextBody = Type.Unsafe<ContextRequest>(
+export const ContextBody = Type.Unsafe<ContextRequest>(
   Type.Object(
     { ...withNulls.properties, user_id, agent_id },
     {
@@ -38,7 +38,7 @@ export const context: Route = (app, { getApi }) => {
     getApi(request).context({ ...request.query, once: false, track: false }),
   );
   const withBody = {
-    operationId: 'context',
+    operationId: 'getContext',
     summary: 'Get what an agent should know now, as a text for its prompt',
     description:
       'First standing notes: memories with an `importance` of at least 0.9 that hold, newest first, in at most a third of ' +

@@ -12,7 +12,7 @@ import type { Route } from './route.ts';
 /** `/corrections`: the corrections that consolidation suggests. */
 export const corrections: Route = (app, { getApi }) => {
   const list = {
-    operationId: 'corrections',
+    operationId: 'listCorrections',
     summary: 'List suggested corrections, latest first',
     description:
       'Consolidation suggests pairs of memories of one user and agent of which the later one seems to correct the earlier ' +

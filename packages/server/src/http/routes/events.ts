@@ -41,7 +41,7 @@ export const events: Route = (app, { getApi, gate }) => {
     done();
   });
   const schema = {
-    operationId: 'events',
+    operationId: 'streamEvents',
     summary: 'Stream changes to the memories',
     description: DESCRIPTION.replaceAll('\n', ' '),
     tags: ['service'],

@@ -1,20 +1,19 @@
-import { ExportedDecline, ExportedMemory, ExportHeader, ExportRequest } from '@memoryd/contract';
-import { Type } from '@memoryd/contract/typebox';
+import { ExportLine, ExportRequest } from '@memoryd/contract';
 import { createDisconnectSignal } from '../disconnect-signal.ts';
 import { sendDownload, sendHead } from '../download.ts';
+import { createLinesSchema, NDJSON } from '../lines-body.ts';
 import { createResponseSchemas } from '../response-schemas.ts';
 import { createFileName } from './backup.ts';
 import type { Route } from './route.ts';
 
 const config = { access: 'read', heavy: 'copy', refusesForeignPages: true } as const;
 
-const NDJSON = 'application/x-ndjson';
 const HEADERS = { 'Content-Type': NDJSON, 'Cache-Control': 'no-store' };
 
 /** Approximate size of a written chunk, in characters. */
 const CHUNK_CHARS = 64 * 1024;
 
-const Line = Type.Unsafe<string>(Type.Union([ExportHeader, ExportedMemory, ExportedDecline]));
+const Lines = createLinesSchema(ExportLine, 'One `ExportLine` per line.');
 
 export const exportMemories: Route = (app, { getApi, gate }) => {
   const schema = {
@@ -26,8 +25,8 @@ export const exportMemories: Route = (app, { getApi, gate }) => {
     tags: ['memories'],
     querystring: ExportRequest,
     response: {
-      ...createResponseSchemas(Line),
-      200: { description: 'One JSON value per line.', content: { [NDJSON]: { schema: Line } } },
+      ...createResponseSchemas(Lines),
+      200: { description: 'The export.', content: { [NDJSON]: { schema: Lines } } },
     },
   };
   app.get('/export', { schema, config }, async (request, reply) => {

@@ -9,7 +9,7 @@ const config = { access: 'write' } as const;
 
 export const forget: Route = (app, { getApi }) => {
   const schema = {
-    operationId: 'forget',
+    operationId: 'forgetMemory',
     summary: 'Delete a memory permanently',
     tags: ['memories'],
     params: MemoryPath,
@@ -24,7 +24,7 @@ export const forget: Route = (app, { getApi }) => {
 
 export const forgetMany: Route = (app, { getApi }) => {
   const schema = {
-    operationId: 'forgetMany',
+    operationId: 'forgetMemories',
     summary: 'Delete all memories that match every given filter',
     tags: ['memories'],
     querystring: ForgetManyRequest,

@@ -69,7 +69,7 @@ export const health: Route = (app, { engine, getApi, telemetry }) => {
     });
   }
   const schema = {
-    operationId: 'liveness',
+    operationId: 'getLiveness',
     summary: 'Check that the process responds, regardless of the database',
     tags: ['service'],
     response: createResponseSchemas(LivenessResponse),
@@ -80,8 +80,8 @@ export const health: Route = (app, { engine, getApi, telemetry }) => {
 };
 
 const HEALTH_PATHS = [
-  ['/health', 'health'],
-  ['/readyz', 'readiness'],
+  ['/health', 'getHealth'],
+  ['/readyz', 'getReadiness'],
 ] as const;
 
 function toStatus(reason: string | undefined): Pick<HealthResponse, 'status' | 'reason'> {

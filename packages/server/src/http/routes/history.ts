@@ -7,7 +7,7 @@ const config = { access: 'read', heavy: 'list' } as const;
 
 export const history: Route = (app, { getApi }) => {
   const schema = {
-    operationId: 'history',
+    operationId: 'getMemoryHistory',
     summary: 'List every version of the text of a memory, oldest first',
     description: 'With `known_at`, returns only the text at that time, or NOT_FOUND if the memory was stored later.',
     tags: ['memories'],

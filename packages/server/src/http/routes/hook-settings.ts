@@ -8,7 +8,7 @@ import type { Route } from './route.ts';
 /** `/hooks`: the settings of a user for the hooks of agent programs, and the activity of the hooks. */
 export const hookSettings: Route = (app, { engine, hookActivity, telemetry }) => {
   const read = {
-    operationId: 'hooks',
+    operationId: 'getHookSettings',
     summary: 'Read the hook settings of a user, and what the hooks did',
     description:
       'The settings are stored. The counts are those of this service process since its start, and days are days in UTC.',
@@ -23,7 +23,7 @@ export const hookSettings: Route = (app, { engine, hookActivity, telemetry }) =>
   });
 
   const change = {
-    operationId: 'setHooks',
+    operationId: 'setHookSettings',
     summary: 'Pause the hooks of a user, or set the folders that they ignore',
     description:
       'While hooks are paused, and in an ignored folder and below it, hooks store nothing and give nothing. ' +

@@ -83,7 +83,7 @@ const HookHeaders = Type.Object({
   ),
 });
 
-const HookResponse = Type.Object(
+export const HookResponse = Type.Object(
   {},
   {
     additionalProperties: true,

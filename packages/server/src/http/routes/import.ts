@@ -1,5 +1,5 @@
 import {
-  ExportedMemory,
+  ExportLine,
   FileImportResponse,
   getLines,
   ImportFileRequest,
@@ -9,7 +9,7 @@ import {
 } from '@memoryd/contract';
 import { Type } from '@memoryd/contract/typebox';
 import { getUploadFolder, removeLeftUploads } from '../../imports/uploads.ts';
-import { NDJSON_TYPES } from '../batch-body.ts';
+import { createListContent } from '../lines-body.ts';
 import { createResponseSchemas } from '../response-schemas.ts';
 import { getStreamedBody, registerStreamed } from '../streamed-body.ts';
 import { createUploadImport } from '../upload-import.ts';
@@ -23,7 +23,6 @@ const config = {
   refusesForeignPages: true,
 } as const;
 
-const lines = { schema: { ...ExportedMemory, description: 'One memory per line, after a header.' } };
 const file = {
   schema: Type.Unsafe<unknown>({
     type: 'string',
@@ -51,7 +50,10 @@ export const importMemories: Route = (app, context) => {
     tags: ['memories'],
     querystring: ImportFileRequest,
     body: {
-      content: { ...Object.fromEntries(NDJSON_TYPES.map((type) => [type, lines])), [FILE_TYPE]: file },
+      content: {
+        ...createListContent(ExportLine, Type.Array(ExportLine), 'One `ExportLine` per line.'),
+        [FILE_TYPE]: file,
+      },
     },
     response: createResponseSchemas(Type.Union([ImportResponse, FileImportResponse]), 'PAYLOAD_TOO_LARGE'),
   };

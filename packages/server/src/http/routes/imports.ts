@@ -10,14 +10,13 @@ import {
   OwnScopeRequest,
   UndoImportResponse,
 } from '@memoryd/contract';
-import { NDJSON_TYPES } from '../batch-body.ts';
+import { Type } from '@memoryd/contract/typebox';
 import { refuseBody, tryParseJson } from '../json-body.ts';
+import { createListContent } from '../lines-body.ts';
 import { createResponseSchemas } from '../response-schemas.ts';
 import { getStreamedBody, registerStreamed } from '../streamed-body.ts';
 import { ImportPath } from './parameters.ts';
 import type { Route } from './route.ts';
-
-const lines = { schema: { ...ImportedText, description: 'One text per line.' } };
 
 export const importTexts: Route = (app, context) => {
   const config = { access: 'write', longBody: true, heavy: 'import', refusesForeignPages: true } as const;
@@ -32,7 +31,7 @@ export const importTexts: Route = (app, context) => {
       'the import, and `DELETE /imports/{id}` undoes it.',
     tags: ['memories'],
     querystring: ImportTextsRequest,
-    body: { content: Object.fromEntries(NDJSON_TYPES.map((type) => [type, lines])) },
+    body: { content: createListContent(ImportedText, Type.Array(ImportedText), 'One `ImportedText` per line.') },
     response: createResponseSchemas(ImportTextsResponse, 'CONFLICT', 'PAYLOAD_TOO_LARGE'),
   };
   registerStreamed(app, (scope) => {
@@ -54,7 +53,7 @@ async function* parseTexts(chunks: AsyncIterable<Uint8Array>): AsyncIterable<Imp
 export const imports: Route = (app, { getApi }) => {
   const config = { access: 'read', heavy: 'list' } as const;
   const schema = {
-    operationId: 'imports',
+    operationId: 'listImports',
     summary: 'List imports, newest first',
     tags: ['memories'],
     querystring: ImportsRequest,

@@ -6,7 +6,7 @@ const config = { access: 'read', heavy: 'list' } as const;
 
 export const memories: Route = (app, { getApi }) => {
   const schema = {
-    operationId: 'memories',
+    operationId: 'listMemories',
     summary: 'List the memories that match a filter, newest first',
     tags: ['memories'],
     querystring: MemoriesRequest,

@@ -20,7 +20,7 @@ const config = { access: 'read' } as const;
 
 export const memory: Route = (app, { getApi }) => {
   const schema = {
-    operationId: 'memory',
+    operationId: 'getMemory',
     summary: 'Get a complete memory',
     tags: ['memories'],
     params: MemoryPath,

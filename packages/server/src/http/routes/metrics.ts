@@ -20,7 +20,7 @@ const config = { access: 'metrics' } as const;
 
 export const metrics: Route = (app, context) => {
   const schema = {
-    operationId: 'metrics',
+    operationId: 'getMetrics',
     summary: 'Get the metrics of the service',
     description: 'The values cover all namespaces.',
     tags: ['service'],

@@ -25,7 +25,7 @@ export const namespaces: Route = (app, { engine, telemetry }) => {
   app.get('/namespaces', { schema: list, config }, async () => ({ namespaces: await engine.namespaces.list() }));
 
   const setQuota = {
-    operationId: 'setQuota',
+    operationId: 'setNamespaceQuota',
     summary: 'Set the quota of a namespace',
     description: 'Memories that are already stored remain, even above the new quota.',
     tags: ['administration'],

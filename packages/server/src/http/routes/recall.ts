@@ -9,13 +9,13 @@ const config = { access: 'read', heavy: 'recall' } as const;
 /** Null means that a field is absent, except a user or an agent: a recall without them would search all memories. */
 const { user_id, agent_id, ...nullable } = RecallRequest.properties;
 const withNulls = withNullFields(Type.Object(nullable));
-const RecallBody = Type.Unsafe<RecallRequest>(
+export const RecallBody = Type.Unsafe<RecallRequest>(
   Type.Object({ ...withNulls.properties, user_id, agent_id }, { additionalProperties: false }),
 );
 
 export const recall: Route = (app, { getApi }) => {
   const schema = {
-    operationId: 'recall',
+    operationId: 'recallMemories',
     summary: 'Recall the memories that best match a query',
     tags: ['memories'],
     querystring: RecallRequest,
@@ -25,7 +25,7 @@ export const recall: Route = (app, { getApi }) => {
   const { querystring: _, ...rest } = schema;
   const withBody = {
     ...rest,
-    operationId: 'recallByBody',
+    operationId: 'queryMemories',
     summary: 'Recall the memories that best match a query, with the fields of `GET /recall` as a JSON body',
     querystring: NoQuery,
     body: RecallBody,

@@ -8,7 +8,7 @@ const config = { access: 'read' } as const;
 
 export const root: Route = (app, { getApi }) => {
   const schema = {
-    operationId: 'root',
+    operationId: 'getService',
     summary: 'Status, version and counts by tier. Browsers (Accept: text/html) are redirected to /ui',
     tags: ['service'],
     querystring: NoQuery,

@@ -11,7 +11,7 @@ const config = { access: 'read', heavy: 'list' } as const;
 
 export const session: Route = (app, { getApi }) => {
   const schema = {
-    operationId: 'session',
+    operationId: 'getSession',
     summary: 'Get the transcript of a session, oldest first',
     tags: ['memories'],
     params: SessionPath,

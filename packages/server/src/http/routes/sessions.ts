@@ -6,7 +6,7 @@ const config = { access: 'read', heavy: 'list' } as const;
 
 export const sessions: Route = (app, { getApi }) => {
   const schema = {
-    operationId: 'sessions',
+    operationId: 'listSessions',
     summary: 'List the sessions with memories that match a filter',
     tags: ['memories'],
     querystring: SessionsRequest,

@@ -6,7 +6,7 @@ const config = { access: 'read' } as const;
 
 export const stats: Route = (app, { getApi }) => {
   const schema = {
-    operationId: 'stats',
+    operationId: 'getStats',
     summary: 'Get the number of memories per tier, the database size and the time of the last consolidation',
     tags: ['service'],
     querystring: ScopeRequest,

@@ -8,18 +8,17 @@ import {
   StoreRequest,
 } from '@memoryd/contract';
 import { getVariable } from '../../settings/names.ts';
-import { NDJSON_TYPES, readBatchBodies } from '../batch-body.ts';
+import { readBatchBodies } from '../batch-body.ts';
+import { createListContent } from '../lines-body.ts';
 import { readStoreOptions, StoreHeaders } from '../request-headers.ts';
 import { createResponseSchemas } from '../response-schemas.ts';
 import type { App, Route } from './route.ts';
-
-const lines = { schema: { ...StoreRequest, description: 'One memory per line.' } };
 
 const config = { access: 'write', heavy: 'batch', bodySetting: 'maxBatchBodyBytes' } as const;
 
 export const storeBatch: Route = (app, { getApi, settings }) => {
   const schema = {
-    operationId: 'storeBatch',
+    operationId: 'storeMemories',
     summary: 'Store many memories',
     description:
       'The body is a JSON array, or one memory per line. Each memory is stored or refused independently; the results are ' +
@@ -29,10 +28,7 @@ export const storeBatch: Route = (app, { getApi, settings }) => {
     headers: StoreHeaders,
     querystring: SimilarRequest,
     body: {
-      content: {
-        'application/json': { schema: StoreBatchRequest },
-        ...Object.fromEntries(NDJSON_TYPES.map((type) => [type, lines])),
-      },
+      content: createListContent(StoreRequest, StoreBatchRequest, 'One `StoreRequest` per line.'),
     },
     response: createResponseSchemas(StoreBatchResponse),
   };

@@ -8,7 +8,7 @@ const config = { access: 'write', heavyWith: { parameter: 'similar', kind: 'reca
 
 export const store: Route = (app, { getApi }) => {
   const schema = {
-    operationId: 'store',
+    operationId: 'storeMemory',
     summary: 'Store a memory',
     tags: ['memories'],
     headers: StoreHeaders,

@@ -8,7 +8,7 @@ const config = { access: 'operate', heavy: 'consolidation', refusesForeignPages:
 
 export const undo: Route = (app, { getApi }) => {
   const schema = {
-    operationId: 'undo',
+    operationId: 'undoConsolidation',
     summary: 'Undo a consolidation',
     description:
       'Runs are undone newest first: an undo is refused while a later run that changed something is not undone. ' +

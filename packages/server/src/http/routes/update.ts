@@ -8,7 +8,7 @@ const config = { access: 'write' } as const;
 
 export const update: Route = (app, { getApi }) => {
   const schema = {
-    operationId: 'update',
+    operationId: 'updateMemory',
     summary: 'Update a memory',
     tags: ['memories'],
     params: MemoryPath,

@@ -7,7 +7,7 @@ import type { Route } from './route.ts';
 /** `/users`: the users of the caller's namespace with their usage and quotas. */
 export const users: Route = (app, { getApi, engine, telemetry }) => {
   const list = {
-    operationId: 'users',
+    operationId: 'listUsers',
     summary: 'List the users with their usage and quotas',
     tags: ['memories'],
     querystring: UsersRequest,
