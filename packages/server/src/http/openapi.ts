@@ -47,7 +47,7 @@ export const openApiOptions: FastifyDynamicSwaggerOptions = {
 };
 
 interface ApiOperation {
-  parameters?: { in: string; name: string }[];
+  parameters?: { in: string; name: string; schema?: object }[];
 }
 
 /** The parts of an OpenAPI document that have parameters. */
@@ -83,16 +83,18 @@ function withMetadataParameter(schema: FastifySchema): FastifySchema {
   return { ...schema, querystring: { ...querystring, properties: { ...properties, metadata: parameter } } };
 }
 
-/** Adds the style of metadata filters to the whole document, because the schema of a route cannot contain a style. */
+/**
+ * Describes how metadata filters and JSON filters stand in a query string, because the schema of a route describes their
+ * values. A JSON filter is a string with a `contentSchema`: generators ignore or misread a parameter with `content`.
+ */
 function withParameterStyles(document: ApiDocument): ApiDocument {
   const operations = Object.values(document.paths ?? {}).flatMap((path) => Object.values(path ?? {}) as ApiOperation[]);
   for (const parameter of operations.flatMap(({ parameters = [] }) => parameters)) {
     if (parameter.in !== 'query') continue;
     if (parameter.name === 'metadata') Object.assign(parameter, { style: 'deepObject', explode: true });
     if (parameter.name === 'filter') {
-      const { schema, ...others } = parameter as { schema?: unknown };
-      for (const field of Object.keys(parameter)) delete (parameter as Record<string, unknown>)[field];
-      Object.assign(parameter, others, { content: { 'application/json': { schema } } });
+      const { schema } = parameter;
+      parameter.schema = { type: 'string', contentMediaType: 'application/json', contentSchema: schema };
     }
   }
   return document;

@@ -1,4 +1,5 @@
 import { ExportLine, ExportRequest } from '@memoryd/contract';
+import { Type } from '@memoryd/contract/typebox';
 import { createDisconnectSignal } from '../disconnect-signal.ts';
 import { sendDownload, sendHead } from '../download.ts';
 import { createLinesSchema, NDJSON } from '../lines-body.ts';
@@ -13,7 +14,8 @@ const HEADERS = { 'Content-Type': NDJSON, 'Cache-Control': 'no-store' };
 /** Approximate size of a written chunk, in characters. */
 const CHUNK_CHARS = 64 * 1024;
 
-const Lines = createLinesSchema(ExportLine, 'One `ExportLine` per line.');
+// A download: its content type makes clients read bytes.
+const Lines = Type.Unsafe<string>({ ...createLinesSchema(ExportLine, 'ExportLine'), format: 'binary' });
 
 export const exportMemories: Route = (app, { getApi, gate }) => {
   const schema = {

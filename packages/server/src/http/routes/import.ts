@@ -23,16 +23,7 @@ const config = {
   refusesForeignPages: true,
 } as const;
 
-const file = {
-  schema: Type.Unsafe<unknown>({
-    type: 'string',
-    format: 'binary',
-    description: 'With `from`, a file of another program.',
-  }),
-};
-
-/** The type of files without another one. */
-const FILE_TYPE = 'application/octet-stream';
+const File = Type.String({ description: 'With `from`, a file of another program, with any content type.' });
 
 export const importMemories: Route = (app, context) => {
   const schema = {
@@ -51,8 +42,8 @@ export const importMemories: Route = (app, context) => {
     querystring: ImportFileRequest,
     body: {
       content: {
-        ...createListContent(ExportLine, Type.Array(ExportLine), 'One `ExportLine` per line.'),
-        [FILE_TYPE]: file,
+        ...createListContent(Type.Array(ExportLine), 'ExportLine'),
+        '*/*': { schema: File },
       },
     },
     response: createResponseSchemas(Type.Union([ImportResponse, FileImportResponse]), 'PAYLOAD_TOO_LARGE'),

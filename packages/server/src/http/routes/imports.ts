@@ -31,7 +31,7 @@ export const importTexts: Route = (app, context) => {
       'the import, and `DELETE /imports/{id}` undoes it.',
     tags: ['memories'],
     querystring: ImportTextsRequest,
-    body: { content: createListContent(ImportedText, Type.Array(ImportedText), 'One `ImportedText` per line.') },
+    body: { content: createListContent(Type.Array(ImportedText), 'ImportedText') },
     response: createResponseSchemas(ImportTextsResponse, 'CONFLICT', 'PAYLOAD_TOO_LARGE'),
   };
   registerStreamed(app, (scope) => {

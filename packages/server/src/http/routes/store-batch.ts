@@ -5,7 +5,7 @@ import {
   StoreBatchRequest,
   StoreBatchResponse,
   type StoreBatchResult,
-  StoreRequest,
+  type StoreRequest,
 } from '@memoryd/contract';
 import { getVariable } from '../../settings/names.ts';
 import { readBatchBodies } from '../batch-body.ts';
@@ -27,9 +27,7 @@ export const storeBatch: Route = (app, { getApi, settings }) => {
     tags: ['memories'],
     headers: StoreHeaders,
     querystring: SimilarRequest,
-    body: {
-      content: createListContent(StoreRequest, StoreBatchRequest, 'One `StoreRequest` per line.'),
-    },
+    body: { content: createListContent(StoreBatchRequest, 'StoreRequest') },
     response: createResponseSchemas(StoreBatchResponse),
   };
   // A separate Fastify scope, because its bodies have their own parser.
