@@ -4,6 +4,7 @@ import { ContextRequest, ERRORS, OwnScopeRequest, withNullFields } from '@memory
 import { Type } from '@memoryd/contract/typebox';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { expectCleanEnd, startClient, useServer, WORDS_ONLY } from '../../server/conformance/under-test.ts';
+import { resolveReferences } from '../../server/src/reference-pages/resolve-references.ts';
 import { ADMINISTRATION, AdministrationClient } from '../src/administration.ts';
 import { MemoryClient } from '../src/index.ts';
 import { CODE_BY_STATUS } from '../src/memory-error.ts';
@@ -18,22 +19,27 @@ interface Schema {
   format?: string;
   properties?: Record<string, Schema>;
   items?: Schema;
+  /** Schema of the JSON in a string. */
+  contentSchema?: Schema;
+  /** Schema of a line of a text. */
+  'x-line-schema'?: Schema;
 }
 interface Parameter {
   name: string;
   in: 'path' | 'query' | 'header';
   schema: Schema;
 }
-/** A parameter whose value is JSON has a schema for its content type. */
-type DescribedParameter = Omit<Parameter, 'schema'> & { schema?: Schema; content?: Record<string, { schema: Schema }> };
 interface DescribedOperation {
+  /** The method of the client; the route if there is none. */
   name: string;
   method: string;
   path: string;
   parameters: Parameter[];
-  /** Media type of the request body. */
-  type: string | undefined;
+  /** Media types of the request body. */
+  types: string[];
   body: Schema | undefined;
+  /** Schema of a line of the request body. */
+  line: Schema | undefined;
   response: Schema | undefined;
 }
 interface Document {
@@ -42,8 +48,7 @@ interface Document {
     Record<
       string,
       {
-        operationId: string;
-        parameters?: DescribedParameter[];
+        parameters?: Parameter[];
         requestBody?: { content: Record<string, { schema: Schema }> };
         responses: Record<string, { content: Record<string, { schema: Schema }> }>;
       }
@@ -52,24 +57,30 @@ interface Document {
 }
 
 /** Operations for orchestrators, scripts and agent programs, and headers for caches, which no client implements. */
-const NOT_IMPLEMENTED = new Set(['readiness', 'liveness', 'previewContext', 'answerHook', 'If-None-Match']);
+const NOT_IMPLEMENTED = new Set([
+  ...['GET /readyz', 'GET /livez', 'GET /context', 'POST /hooks/{program}'],
+  'If-None-Match',
+]);
+
+/** The methods of both clients by route. The document has names of its own, which read well in generated clients. */
+const METHODS = new Map(
+  Object.entries({ ...OPERATIONS, ...ADMINISTRATION }).map(([name, { method, path }]) => [`${method} ${path}`, name]),
+);
 
 /** Returns the operations that clients implement. */
 async function getOperations(): Promise<DescribedOperation[]> {
-  const { paths } = await memoryd.get<Document>('/openapi.json');
+  const { paths } = resolveReferences(await memoryd.get<Document>('/openapi.json'));
   const described = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, { operationId, parameters = [], requestBody, responses }]) => ({
-      name: operationId,
+    Object.entries(methods).map(([method, { parameters = [], requestBody, responses }]) => ({
+      name: METHODS.get(`${method.toUpperCase()} ${path}`) ?? `${method.toUpperCase()} ${path}`,
       method: method.toUpperCase(),
       path,
       parameters: parameters
         .filter(({ name }) => !NOT_IMPLEMENTED.has(name))
-        .map(({ content, schema = content?.['application/json']?.schema ?? {}, ...parameter }) => ({
-          ...parameter,
-          schema,
-        })),
-      type: Object.keys(requestBody?.content ?? {})[0],
+        .map(({ schema, ...parameter }) => ({ ...parameter, schema: schema.contentSchema ?? schema })),
+      types: Object.keys(requestBody?.content ?? {}),
       body: Object.values(requestBody?.content ?? {})[0]?.schema,
+      line: requestBody?.content['application/x-ndjson']?.schema['x-line-schema'],
       response: Object.values(responses['200']?.content ?? {})[0]?.schema,
     })),
   );
@@ -211,12 +222,9 @@ function normalizeSchema(schema: unknown): unknown {
 }
 
 describe('the client for operators and the OpenAPI document', () => {
-  it('the client for operators and the OpenAPI document have the same operations with the same names, methods, paths and bodies', async () => {
+  it('the client for operators and the OpenAPI document have the same operations with the same methods, paths and bodies', async () => {
     const described = (await getOperations()).filter(({ name }) => Object.hasOwn(ADMINISTRATION, name));
-    expect(described.map(({ name, method, path }) => [name, { method, path }])).toEqual(
-      expect.arrayContaining(Object.entries(ADMINISTRATION)),
-    );
-    expect(described).toHaveLength(Object.keys(ADMINISTRATION).length);
+    expect(described.map(({ name }) => name).sort()).toEqual(Object.keys(ADMINISTRATION).sort());
     // A server of its own, because the first key ends access without a key.
     const service = await startClient({ env: WORDS_ONLY });
     const { port } = service.server;
@@ -246,16 +254,13 @@ describe('the client for operators and the OpenAPI document', () => {
 });
 
 describe('client and OpenAPI document', () => {
-  it('client and OpenAPI document have the same operations with the same names, methods and paths', async () => {
-    const described = (await getDescribedOperations()).map(
-      ({ name, method, path }) => [name, { method, path }] as const,
-    );
-    const known = Object.entries(OPERATIONS).map(([name, { method, path }]) => [name, { method, path }] as const);
-    expect(Object.fromEntries(known)).toEqual(Object.fromEntries(described));
+  it('client and OpenAPI document have the same operations with the same methods and paths', async () => {
+    const described = (await getDescribedOperations()).map(({ name }) => name);
+    expect(described.sort()).toEqual(Object.keys(OPERATIONS).sort());
     const methods = Object.getOwnPropertyNames(MemoryClient.prototype).filter((name) => name !== 'constructor');
     // `scope` sends no request. `recall` sends a body if the request has a filter. `importFile` is `importMemories` with
     // the options of files of other programs.
-    const names = described.map(([name]) => name).filter((name) => name !== 'recallByBody');
+    const names = described.filter((name) => name !== 'recallByBody');
     expect(methods.sort()).toEqual([...names, 'scope', 'importFile'].sort());
   });
 
@@ -285,7 +290,8 @@ describe('client and OpenAPI document', () => {
         getParameters('header').map((header) => [header.name, HEADERS[header.name]]),
       );
       expect(request.body.trim()).toBe(body === undefined ? '' : JSON.stringify(body));
-      expect(headers['content-type']).toBe(name === 'importFile' ? 'application/octet-stream' : operation.type);
+      const type = name === 'importFile' ? '*/*' : headers['content-type'];
+      expect(operation.types).toEqual(operation.types.length > 0 ? expect.arrayContaining([type]) : []);
     },
   );
 
@@ -296,7 +302,7 @@ describe('client and OpenAPI document', () => {
       const schemas: { request?: object; options?: object; line?: object; response: object } = SCHEMAS[name];
       const { request, options = {}, line, response } = schemas;
       expect(normalizeSchema(operation.response)).toEqual(normalizeSchema(response));
-      if (line) expect(normalizeSchema(operation.body)).toEqual(normalizeSchema(line));
+      if (line) expect(normalizeSchema(operation.line)).toEqual(normalizeSchema(line));
       else if (operation.body && request && name !== 'importFile') {
         expect(normalizeSchema(operation.body)).toEqual(normalizeSchema(name === 'context' ? CONTEXT_BODY : request));
         return;

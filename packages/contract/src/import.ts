@@ -7,7 +7,10 @@ import Type from './typebox.ts';
 
 /** A line of an export that could not be imported. */
 export const RefusedLine = Type.Object({
-  line: Type.Integer({ minimum: 1, description: 'Line number. The header is line 1.' }),
+  line: Type.Integer({
+    minimum: 1,
+    description: 'Number of the line, or of the item of a JSON array. The header is number 1.',
+  }),
   error: ErrorBody,
 });
 export type RefusedLine = Type.Static<typeof RefusedLine>;

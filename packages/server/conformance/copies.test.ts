@@ -283,28 +283,35 @@ describe('exports and imports', () => {
     expectError(await importText(memoryd, body));
   });
 
-  it('exports and imports return 413 for an imported line that is too long', async () => {
+  it.each([
+    { kind: 'line', type: 'application/x-ndjson', begin: `${HEADER}\n"`, end: '"' },
+    { kind: 'item', type: 'application/json', begin: `[${HEADER},"`, end: '"]' },
+  ])('exports and imports return 413 for an imported $kind that is too long', async ({ kind, type, begin, end }) => {
     const port = memoryd.server.port;
+    const headers = { 'content-type': type };
     const answer = await new Promise<{ status: number; text: string }>((resolve, reject) => {
-      const outgoing = startRequest({ host: '127.0.0.1', port, path: '/import', method: 'POST' }, (incoming) => {
-        let text = '';
-        incoming.on('data', (piece) => {
-          text += piece;
-        });
-        incoming.on('end', () => resolve({ status: incoming.statusCode ?? 0, text }));
-      });
+      const outgoing = startRequest(
+        { host: '127.0.0.1', port, path: '/import', method: 'POST', headers },
+        (incoming) => {
+          let text = '';
+          incoming.on('data', (piece) => {
+            text += piece;
+          });
+          incoming.on('end', () => resolve({ status: incoming.statusCode ?? 0, text }));
+        },
+      );
       outgoing.on('error', reject);
-      outgoing.write(`${HEADER}\n"`);
+      outgoing.write(begin);
       const piece = 'x'.repeat(1024 * 1024);
       let sent = 0;
       const more = () => {
         if (sent++ < 130) outgoing.write(piece, more);
-        else outgoing.end();
+        else outgoing.end(end);
       };
       more();
     });
     expect(answer.status).toBe(413);
-    expect(answer.text).toContain('line 2');
+    expect(answer.text).toContain(`${kind} 2 `);
   });
 
   it('exports and imports accept HEAD for an export, and reject unknown query parameters', async () => {

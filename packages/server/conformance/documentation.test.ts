@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { resolveReferences } from '../src/reference-pages/resolve-references.ts';
 import { type Client, useServer, WORDS_ONLY } from './under-test.ts';
 
 const memoryd = useServer({ env: WORDS_ONLY });
@@ -25,7 +26,7 @@ describe('the OpenAPI document at /openapi.json', () => {
 
   /** Returns an operation of the document, whatever the names of its path parameters. */
   async function getOperation(method: string, path: string): Promise<Operation | undefined> {
-    const { paths } = await getDocument();
+    const { paths } = resolveReferences(await getDocument());
     const shape = (text: string) => text.replaceAll(/\{[^}]+\}/g, '{}');
     const found = Object.keys(paths).find((candidate) => shape(candidate) === shape(path));
     return found === undefined ? undefined : paths[found]?.[method.toLowerCase()];
@@ -128,7 +129,9 @@ describe('the OpenAPI document at /openapi.json', () => {
   it('describes the body of a batch as a JSON array or as NDJSON', async () => {
     const content = (await getOperation('POST', '/store/batch'))?.requestBody?.content ?? {};
     expect(content['application/json']?.schema).toMatchObject({ type: 'array', maxItems: 10_000 });
-    expect(content['application/x-ndjson']?.schema).toMatchObject({ type: 'object', required: ['content'] });
+    expect(content['application/x-ndjson']?.schema).toMatchObject({
+      ...{ type: 'string', 'x-line-schema': { type: 'object', required: ['content'] } },
+    });
   });
 
   it('describes the errors of operations that validate their input', async () => {

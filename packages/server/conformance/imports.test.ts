@@ -305,6 +305,75 @@ describe('GET /imports', () => {
   });
 });
 
+describe('an import of a JSON array', () => {
+  const headers = { 'content-type': 'application/json; charset=utf-8' };
+
+  it('a JSON array of the lines of an export restores the export', async () => {
+    const user = createUser();
+    await importTexts(user, createTalk());
+    const first = (await getMemories(user))[0]?.id;
+    await memoryd.update(first ?? '', { content: 'I moved to Faro' });
+    const exported = (await memoryd.send<string>({ path: `/export?user_id=${user}` })).text;
+    await memoryd.forgetMany(`user_id=${user}`);
+    const body = `[${exported.trim().split('\n').join(',\n  ')}]`;
+    const imported = await memoryd.ok({ method: 'POST', path: '/import', body, headers });
+    expect(imported).toMatchObject({ imported_count: 3, refused_count: 0, unlinked_count: 0 });
+    expect((await memoryd.send<string>({ path: `/export?user_id=${user}` })).text).toBe(exported);
+  });
+
+  it('a JSON array of texts has the result of the same texts as lines', async () => {
+    const user = createUser();
+    const texts = createTalk();
+    const asArray = await importTexts(user, JSON.stringify(texts, null, 2), { headers });
+    expect(asArray).toMatchObject({ ...COUNTS, imported_count: texts.length });
+    expect(await getContents(user)).toEqual(texts.map(({ content }) => content));
+    expect(await importTexts(user, texts)).toMatchObject({ ...COUNTS, unchanged_count: texts.length });
+  });
+
+  it('stores nothing of an empty JSON array', async () => {
+    expect(await importTexts(createUser(), ' [ ] ', { headers })).toMatchObject(COUNTS);
+  });
+
+  it.each([
+    ['has an item that is no JSON', (one: string, two: string) => `[${one},{"content":x},${two}]`, 2],
+    ['has nothing between two commas', (one: string, two: string) => `[${one},,${two}]`, 2],
+    ['has a comma after the last item', (one: string, two: string) => `[${one},${two},]`, 3],
+    ['ends in the middle', (one: string, two: string) => `[${one},${two}`, 3],
+    ['is followed by another value', (one: string, two: string) => `[${one},${two}] []`, 3],
+  ])('refuses only the broken item of a JSON array that %s', async (_fault, toBody, broken) => {
+    const user = createUser();
+    const [one, two] = createTalk().map((text) => JSON.stringify(text)) as [string, string];
+    const counts = await importTexts(user, toBody(one, two), { headers });
+    expect(counts).toMatchObject({ imported_count: 2, refused_count: 1, refused: [{ place: `text ${broken}` }] });
+    expect(await getContents(user)).toHaveLength(2);
+  });
+
+  it('refuses only the broken item of a JSON array of lines, by its number', async () => {
+    const user = createUser();
+    await memoryd.store({ content: 'the smew dives', user_id: user });
+    const [header, memory] = (await memoryd.send<string>({ path: `/export?user_id=${user}` })).text.split('\n');
+    await memoryd.forgetMany(`user_id=${user}`);
+    const body = `[${header},,${memory}]`;
+    expect(await memoryd.ok({ method: 'POST', path: '/import', body, headers })).toMatchObject({
+      ...{ imported_count: 1, refused_count: 1 },
+      refused: [{ line: 2, error: { code: 'INVALID_REQUEST' } }],
+    });
+  });
+
+  it.each([
+    ['an object', JSON.stringify(createTalk()[0])],
+    ['lines', toLines(createTalk())],
+    ['empty', ''],
+  ])('refuses a JSON body that is no array, and names the other content type: %s', async (_kind, body) => {
+    const user = createUser();
+    const answer = await memoryd.send({ ...toRequest(user, body, { headers }) });
+    expectError(answer);
+    expect(answer.text).toContain('application/x-ndjson');
+    expectError(await memoryd.send({ method: 'POST', path: `/import?user_id=${user}`, body, headers }));
+    expect(await getContents(user)).toEqual([]);
+  });
+});
+
 describe('DELETE /imports/{id}', () => {
   it('forgets the memories that the import brought, keeps changed ones, and removes the import from the list', async () => {
     const user = createUser();

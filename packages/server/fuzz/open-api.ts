@@ -1,5 +1,6 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
+import { resolveReferences } from '../src/reference-pages/resolve-references.ts';
 
 /** The part of JSON Schema that the document uses. */
 export interface Schema {
@@ -21,6 +22,10 @@ export interface Schema {
   maximum?: number;
   pattern?: string;
   format?: string;
+  /** Schema of the JSON in a string. */
+  contentSchema?: Schema;
+  /** Schema of a line of a text. */
+  'x-line-schema'?: Schema;
 }
 
 export interface Parameter {
@@ -28,8 +33,8 @@ export interface Parameter {
   in: 'path' | 'query' | 'header';
   required?: boolean;
   schema: Schema;
-  /** Present instead of a schema if the value is JSON. */
-  content?: Record<string, { schema: Schema }>;
+  /** Whether the value is the JSON of a value that matches the schema. */
+  isJson: boolean;
 }
 
 /** Returns whether a value matches a schema of the document. */
@@ -61,18 +66,19 @@ interface Content {
 export interface OpenApi {
   paths: Record<
     string,
-    Record<string, { parameters?: Parameter[]; requestBody?: Content; responses: Record<string, Content> }>
+    Record<
+      string,
+      { parameters?: Omit<Parameter, 'isJson'>[]; requestBody?: Content; responses: Record<string, Content> }
+    >
   >;
 }
 
-const JSON_TYPE = 'application/json';
-
 /** Returns every operation of an OpenAPI document. Its schemas are compiled with a different validator than the service's. */
-export function getOperations(document: OpenApi): Operation[] {
+export function getOperations(withReferences: OpenApi): Operation[] {
+  const document = resolveReferences(withReferences);
   const ajv = new Ajv2020({ strict: false, allErrors: false });
   addFormats.default(ajv);
   ajv.addSchema(document, 'document');
-  // By reference, so that references inside the schema resolve within the document.
   const compile = (...steps: string[]): Validate => ajv.compile({ $ref: `document#${pointer(['paths', ...steps])}` });
   return Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, description]) => ({
@@ -81,20 +87,17 @@ export function getOperations(document: OpenApi): Operation[] {
       path,
       parameters: (description.parameters ?? []).map((parameter, i) => ({
         ...parameter,
-        schema: parameter.content?.[JSON_TYPE]?.schema ?? parameter.schema,
-        validate: compile(
-          path,
-          method,
-          'parameters',
-          String(i),
-          ...(parameter.content ? ['content', JSON_TYPE] : []),
-          'schema',
-        ),
+        schema: parameter.schema.contentSchema ?? parameter.schema,
+        isJson: parameter.schema.contentSchema !== undefined,
+        validate: compile(path, method, 'parameters', String(i), ...getSteps(parameter.schema, 'contentSchema')),
       })),
       bodies: new Map(
         Object.entries(description.requestBody?.content ?? {}).map(([type, { schema = {} }]) => [
           type,
-          { schema, validate: compile(path, method, 'requestBody', 'content', type, 'schema') },
+          {
+            schema: schema['x-line-schema'] ?? schema,
+            validate: compile(path, method, 'requestBody', 'content', type, ...getSteps(schema, 'x-line-schema')),
+          },
         ]),
       ),
       responses: new Map(
@@ -103,13 +106,19 @@ export function getOperations(document: OpenApi): Operation[] {
           new Map(
             Object.entries(content).map(([type, { schema }]) => [
               type,
-              schema && compile(path, method, 'responses', status, 'content', type, 'schema'),
+              schema &&
+                compile(path, method, 'responses', status, 'content', type, ...getSteps(schema, 'x-line-schema')),
             ]),
           ),
         ]),
       ),
     })),
   );
+}
+
+/** Returns the steps to a schema, or to the schema of its content. */
+function getSteps(schema: Schema, content: 'contentSchema' | 'x-line-schema'): string[] {
+  return schema[content] ? ['schema', content] : ['schema'];
 }
 
 function pointer(steps: string[]): string {

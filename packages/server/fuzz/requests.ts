@@ -119,8 +119,8 @@ function toCoherentQuery(query: [string, string][]): [string, string][] {
   return query.filter(([name]) => isCoherent(name, names));
 }
 
-function getPairs({ name, schema, content }: Parameter): fc.Arbitrary<[string, string][]> {
-  if (content) return validValue(schema, name).map((value) => [[name, JSON.stringify(value)]]);
+function getPairs({ name, schema, isJson }: Parameter): fc.Arbitrary<[string, string][]> {
+  if (isJson) return validValue(schema, name).map((value) => [[name, JSON.stringify(value)]]);
   if (schema.type === 'object') {
     const pair = fc.tuple(fc.constantFrom('k', 'flag', 'a.b', 'a[0]', 'é', '__proto__'), text, fc.boolean());
     return fc
@@ -146,7 +146,10 @@ function toQueryText(value: unknown): string {
  */
 function toImport(plan: Plan): Plan {
   if (typeof plan.body !== 'string') return { ...plan, expects: 'either' };
-  return { ...plan, body: `{"format":"memoryd","version":1}\n${plan.body}`, expects: 'either' };
+  const header = '{"format":"memoryd","version":1}';
+  const isArray = plan.headers['content-type'] === 'application/json' && plan.body.startsWith('[');
+  const body = isArray ? `[${header},${plan.body.slice(1)}` : `${header}\n${plan.body}`;
+  return { ...plan, body, expects: 'either' };
 }
 
 function getPlan(operation: Operation, parts: RequestParts): Plan {

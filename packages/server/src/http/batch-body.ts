@@ -1,8 +1,8 @@
 import { invalidRequest, isBlankLine, LIMITS, type MemoryError } from '@memoryd/contract';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { parseJson, tryParseJson } from './json-body.ts';
 import { NDJSON_TYPES } from './lines-body.ts';
-import { getValues } from './request-headers.ts';
+import { getMediaType } from './request-headers.ts';
 
 /**
  * Parses the bodies of all routes in a Fastify scope: for an NDJSON content type as a list with one JSON value per
@@ -13,23 +13,20 @@ export function readBatchBodies(scope: FastifyInstance): void {
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     try {
-      const [contentType = ''] = getValues(request, 'content-type');
-      done(null, isNdjson(contentType) ? parseLines(body) : parseJson(body));
+      done(null, isNdjson(request) ? parseLines(body) : parseJson(body));
     } catch (error) {
       done(error as Error);
     }
   });
   // An empty body is not valid JSON, but is valid NDJSON without lines.
   scope.addHook('preValidation', (request, _reply, done) => {
-    const [contentType = ''] = getValues(request, 'content-type');
-    if (request.body === undefined && isNdjson(contentType)) request.body = [];
+    if (request.body === undefined && isNdjson(request)) request.body = [];
     done();
   });
 }
 
-function isNdjson(contentType: string): boolean {
-  const [mediaType = ''] = contentType.split(';');
-  return NDJSON_TYPES.includes(mediaType.trim().toLowerCase());
+function isNdjson(request: FastifyRequest): boolean {
+  return NDJSON_TYPES.includes(getMediaType(request));
 }
 
 const LINE_END = 0x0a;

@@ -1,4 +1,8 @@
+import { getLines, invalidRequest, LIMITS, MemoryError } from '@memoryd/contract';
 import { type TSchema, Type } from '@memoryd/contract/typebox';
+import type { FastifyRequest } from 'fastify';
+import { readJsonElements } from '../imports/parsing/read-json.ts';
+import { getMediaType } from './request-headers.ts';
 
 /** The content type of responses with one JSON value per line. */
 export const NDJSON = 'application/x-ndjson';
@@ -27,3 +31,37 @@ export function createListContent(list: TSchema & { items: TSchema }, name: stri
     ...Object.fromEntries(NDJSON_TYPES.map((type) => [type, lines])),
   };
 }
+
+/**
+ * Yields the items of a streamed body: its lines, or with the content type `application/json`, the elements of an array
+ * as they stand there. An element that cannot be read becomes an item that is no JSON, as a broken line is.
+ *
+ * @throws MemoryError PAYLOAD_TOO_LARGE for a line or an element above `LIMITS.exportLineBytes`; INVALID_REQUEST for JSON
+ *   that is no array
+ */
+export function getItems(request: FastifyRequest, chunks: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+  const maxBytes = LIMITS.exportLineBytes;
+  return getMediaType(request) === 'application/json' ? getElements(chunks, maxBytes) : getLines(chunks, maxBytes);
+}
+
+const UNREADABLE = Buffer.from('unreadable');
+
+async function* getElements(chunks: AsyncIterable<Uint8Array>, maxBytes: number): AsyncIterable<Uint8Array> {
+  let isArray = false;
+  for await (const found of readJsonElements(chunks, maxBytes)) {
+    if ('value' in found) {
+      // Nothing between two commas would pass for a blank line, which is skipped.
+      yield found.value.length > 0 ? found.value : UNREADABLE;
+    } else if (found.isTooLarge) {
+      throw new MemoryError('PAYLOAD_TOO_LARGE', `item ${found.number} must be at most ${maxBytes} bytes`);
+    } else if (found.place === '$' && !isArray) {
+      throw invalidRequest([{ path: '', message: MUST_BE_ARRAY }]);
+    } else {
+      yield UNREADABLE;
+    }
+    isArray = true;
+  }
+}
+
+const MUST_BE_ARRAY =
+  'body must be a JSON array of items; send one item per line as Content-Type: application/x-ndjson instead';

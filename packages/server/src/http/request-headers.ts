@@ -127,6 +127,13 @@ export function getValues(request: FastifyRequest, name: string): string[] {
   return rawHeaders.filter((_value, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === name);
 }
 
+/** Returns the media type of a request's body in lower case, without parameters; an empty text without Content-Type. */
+export function getMediaType(request: FastifyRequest): string {
+  const [contentType = ''] = getValues(request, 'content-type');
+  const [mediaType = ''] = contentType.split(';');
+  return mediaType.trim().toLowerCase();
+}
+
 /**
  * Returns true if an Accept header lists `text/html`, which browsers do, with a weight above 0. See RFC 9110, section
  * 12.5.1.

@@ -1,4 +1,5 @@
 import { markdownTable } from './markdown-table.ts';
+import { resolveReferences } from './resolve-references.ts';
 
 /** The parts of an OpenAPI document that the page uses. */
 export interface OpenApiDocument {
@@ -8,7 +9,7 @@ export interface OpenApiDocument {
 interface Operation {
   summary: string;
   description?: string;
-  parameters?: (Omit<Parameter, 'schema'> & { in: string; schema?: Schema; content?: Content })[];
+  parameters?: (Parameter & { in: string })[];
   requestBody?: { content: Content };
   responses: Record<string, OperationResponse>;
 }
@@ -41,6 +42,10 @@ interface Schema {
   properties?: Record<string, Schema>;
   required?: string[];
   'x-must'?: string;
+  /** Schema of the JSON in a string. */
+  contentSchema?: Schema;
+  /** Schema of a line of a text. */
+  'x-line-schema'?: Schema;
 }
 
 /** Maximum depth of listed fields, such as `plan.promote.memories[].id`. */
@@ -48,9 +53,11 @@ const MAX_FIELD_DEPTH = 4;
 
 const JSON_TYPE = 'application/json';
 
+const REQUEST_HEAD = ['Field', 'In', 'Must be', 'Meaning'];
+
 /** Returns the reference page of the REST interface in Markdown. */
-export function httpPage({ paths }: OpenApiDocument): string {
-  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+export function httpPage(document: OpenApiDocument): string {
+  const operations = Object.entries(resolveReferences(document).paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => section(`${method.toUpperCase()} ${path}`, operation)),
   );
   return `<!-- Written by \`npm run http-page --workspace memoryd\` from the service's OpenAPI document. -->
@@ -69,18 +76,19 @@ function section(
   title: string,
   { summary, description = '', parameters = [], requestBody, responses }: Operation,
 ): string {
+  const { location, kinds } = getBody(requestBody);
   const requestRows = [
-    ...parameters.map(({ in: location, content, schema, ...parameter }) =>
-      // A parameter whose value is JSON has a schema for its content type.
-      requestRow(location, { ...parameter, schema: schema ?? content?.[JSON_TYPE]?.schema ?? {} }),
+    ...parameters.map(({ in: location, schema, ...parameter }) =>
+      requestRow(location, { ...parameter, schema: schema.contentSchema ?? schema }),
     ),
-    ...bodyRows(requestBody),
+    ...kinds.flatMap((kind) => (kinds.length > 1 ? [] : bodyRows(location, kind))),
   ];
   const codes = Object.values(responses).flatMap(({ description: text }) => /^[A-Z_]+(?=:)/.exec(text)?.[0] ?? []);
   return [
     `## \`${title}\``,
     `${summary}. ${description}`.trim(),
-    ...table(['Field', 'In', 'Must be', 'Meaning'], requestRows),
+    ...table(REQUEST_HEAD, requestRows),
+    ...(kinds.length > 1 ? kinds.flatMap((kind) => bodyKindTable(location, kind)) : []),
     ...(responses['200'] ? responseTables(responses['200']) : []),
     `Errors: ${codes.map((code) => `\`${code}\``).join(', ')}.`,
   ].join('\n\n');
@@ -96,18 +104,22 @@ function requestRow(location: string, { name, required, description, schema }: P
   ];
 }
 
-function bodyRows({ content }: { content: Content } = { content: {} }): string[][] {
-  // If a body may be JSON or NDJSON, only the JSON schema is listed; the NDJSON content types are synonyms.
-  const [[type, { schema }] = [JSON_TYPE, { schema: {} }]] = Object.entries(content);
-  const location = type === JSON_TYPE ? 'body' : 'each line';
-  const fields = schema.items ?? schema;
-  return Object.entries(fields.properties ?? {}).map(([name, field]) =>
-    requestRow(schema.items ? 'each item of the body' : location, {
-      name,
-      required: fields.required?.includes(name) ?? false,
-      schema: field,
-    }),
+/** Returns the schema of a request body or of its items, as a list of alternatives. */
+function getBody({ content }: { content: Content } = { content: {} }): { location: string; kinds: Schema[] } {
+  // If a body may be JSON or NDJSON, only the JSON schema is listed; a line has the schema of an item.
+  const { items, ...schema } = content[JSON_TYPE]?.schema ?? {};
+  const fields = items ?? schema;
+  return { location: items ? 'each item of the body' : 'body', kinds: fields.anyOf ?? [fields] };
+}
+
+function bodyRows(location: string, { properties = {}, required }: Schema): string[][] {
+  return Object.entries(properties).map(([name, schema]) =>
+    requestRow(location, { name, required: required?.includes(name) ?? false, schema }),
   );
+}
+
+function bodyKindTable(location: string, kind: Schema): string[] {
+  return [kind.description ?? '', ...table(REQUEST_HEAD, bodyRows(location, kind))];
 }
 
 /** Returns the tables of a response: its headers, and the fields of each kind of body. */
@@ -117,10 +129,14 @@ function responseTables({ description, headers = {}, content = {} }: OperationRe
     cell(getKind(schema)),
     cell(meaning),
   ]);
-  const bodies = Object.entries(content).flatMap(([type, { schema }]) => [
-    ...(type === JSON_TYPE ? [] : [`Response body (\`${type}\`): ${schema.description ?? description}`]),
-    ...(schema.anyOf?.flatMap((kind) => [kind.description ?? '', ...fieldTable(kind)]) ?? fieldTable(schema)),
-  ]);
+  const bodies = Object.entries(content).flatMap(([type, { schema }]) => {
+    const { anyOf: kinds = [], ...fields } = schema['x-line-schema'] ?? schema;
+    return [
+      ...(type === JSON_TYPE ? [] : [`Response body (\`${type}\`): ${schema.description ?? description}`]),
+      ...kinds.flatMap((kind) => [...(kind.description ? [kind.description] : []), ...fieldTable(kind)]),
+      ...fieldTable(fields),
+    ];
+  });
   return [...table(['Response header', 'Type', 'Meaning'], headerRows), ...bodies];
 }
 

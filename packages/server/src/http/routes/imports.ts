@@ -1,18 +1,16 @@
 import {
-  getLines,
   ImportedText,
   ImportsRequest,
   ImportsResponse,
   ImportTextsRequest,
   ImportTextsResponse,
   isBlankLine,
-  LIMITS,
   OwnScopeRequest,
   UndoImportResponse,
 } from '@memoryd/contract';
 import { Type } from '@memoryd/contract/typebox';
 import { refuseBody, tryParseJson } from '../json-body.ts';
-import { createListContent } from '../lines-body.ts';
+import { createListContent, getItems } from '../lines-body.ts';
 import { createResponseSchemas } from '../response-schemas.ts';
 import { getStreamedBody, registerStreamed } from '../streamed-body.ts';
 import { ImportPath } from './parameters.ts';
@@ -24,7 +22,7 @@ export const importTexts: Route = (app, context) => {
     operationId: 'importTexts',
     summary: 'Import texts of another program',
     description:
-      'Accepts any number of texts, each with the `external_id` that it has in the other program. Each text is stored ' +
+      'Accepts any number of texts, one per line or as a JSON array, each with the `external_id` that it has in the other program. Each text is stored ' +
       'completely, or refused and listed with its external id or its number. Texts that already exist are not stored ' +
       'again, so an interrupted import can be sent again from the beginning, and a later one brings only what is new. A ' +
       'text that changed in the source is updated, unless its memory was changed here. `GET /imports` lists ' +
@@ -36,17 +34,17 @@ export const importTexts: Route = (app, context) => {
   };
   registerStreamed(app, (scope) => {
     scope.post('/imports', { schema, config }, (request, reply) => {
-      const texts = parseTexts(getStreamedBody(request, reply, context));
+      const texts = parseTexts(getItems(request, getStreamedBody(request, reply, context)));
       const redact = context.settings.redactImports === 'on';
       return context.getApi(request).importTexts(texts, { redact, ...request.query });
     });
   });
 };
 
-/** Parses texts, one per line. Skips blank lines. A line that is not JSON in UTF-8 becomes `undefined`, which is refused. */
-async function* parseTexts(chunks: AsyncIterable<Uint8Array>): AsyncIterable<ImportedText> {
-  for await (const line of getLines(chunks, LIMITS.exportLineBytes)) {
-    if (!isBlankLine(line)) yield tryParseJson(line) as ImportedText;
+/** Parses texts. Skips blank lines. An item that is not JSON in UTF-8 becomes `undefined`, which is refused. */
+async function* parseTexts(items: AsyncIterable<Uint8Array>): AsyncIterable<ImportedText> {
+  for await (const item of items) {
+    if (!isBlankLine(item)) yield tryParseJson(item) as ImportedText;
   }
 }
 

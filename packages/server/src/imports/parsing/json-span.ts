@@ -71,26 +71,36 @@ export class JsonSpan {
     const end = this.#scan(chunk, from);
     this.#size += end - from;
     if (this.#items > MAX_ITEMS) this.#refuse(`must have at most ${MAX_ITEMS} fields and elements`);
-    if (this.#size > this.#options.maxBytes) this.#refuse(`must have at most ${this.#options.maxBytes} bytes`);
+    if (this.#isTooLarge) this.#refuse(`must have at most ${this.#options.maxBytes} bytes`);
     const part = chunk.subarray(from, end);
     // The bytes are copied if more follow in the next chunk, since the file may use the memory of this one again.
     if (this.#refused === undefined) this.#parts.push(end === chunk.length ? Buffer.from(part) : part);
     return end;
   }
 
+  /** Returns the text of the value, which may be no JSON. */
+  getBytes(): { value: Buffer } | { refused: string; isTooLarge: boolean } {
+    if (this.#refused !== undefined) {
+      return { refused: this.#toReason(this.#refused), isTooLarge: this.#isTooLarge };
+    }
+    return { value: this.#parts.length === 1 ? (this.#parts[0] as Buffer) : Buffer.concat(this.#parts) };
+  }
+
   /** Parses the value. */
   parse(): { value: unknown } | { refused: string } {
-    if (this.#refused === undefined) {
-      const bytes = this.#parts.length === 1 ? (this.#parts[0] as Buffer) : Buffer.concat(this.#parts);
-      if (!isUtf8(bytes)) return { refused: this.#toReason('must be UTF-8') };
-      try {
-        return { value: JSON.parse(bytes.toString()) };
-      } catch {
-        // The message of the error may quote the text, which may be private.
-        this.#refuse('must be valid JSON');
-      }
+    const bytes = this.getBytes();
+    if ('refused' in bytes) return { refused: bytes.refused };
+    if (!isUtf8(bytes.value)) return { refused: this.#toReason('must be UTF-8') };
+    try {
+      return { value: JSON.parse(bytes.value.toString()) };
+    } catch {
+      // The message of the error may quote the text, which may be private.
+      return { refused: this.#toReason('must be valid JSON') };
     }
-    return { refused: this.#toReason(this.#refused as string) };
+  }
+
+  get #isTooLarge(): boolean {
+    return this.#size > this.#options.maxBytes;
   }
 
   #refuse(rule: string): void {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { UnreadableFile } from '../source/source.ts';
-import { type FoundValue, readJsonValues } from './read-json.ts';
+import { type FoundValue, readJsonElements, readJsonValues } from './read-json.ts';
 
 type Bytes = Uint8Array | string;
 
@@ -238,5 +238,27 @@ describe('reading the values of a JSON document', () => {
       throw new Error('aborted');
     }
     await expect(read(chunks(), ['*'])).rejects.toThrow('aborted');
+  });
+});
+
+describe('readJsonElements', () => {
+  async function readElements(bytes: Bytes, maxBytes = 100): Promise<unknown[]> {
+    const found: unknown[] = [];
+    for await (const one of readJsonElements(toChunks(bytes, [3, 9]), maxBytes)) {
+      found.push('value' in one ? String(one.value) : one);
+    }
+    return found;
+  }
+
+  it('returns the elements of an array as they stand there, even those that are no JSON', async () => {
+    expect(await readElements('[{"a": 1e400}, nope , "x,]" ,7]')).toEqual(['{"a": 1e400}', 'nope ', '"x,]" ', '7']);
+  });
+
+  it('marks the refusal of an element above the maximum size, and reads the next one', async () => {
+    expect(await readElements('[1,"0123456789",2]', 10)).toMatchObject(['1', { number: 2, isTooLarge: true }, '2']);
+  });
+
+  it('refuses a document that is no array', async () => {
+    expect(await readElements('{"a":[1]}')).toMatchObject([{ place: '$', refused: 'the file must be a JSON array' }]);
   });
 });

@@ -2,9 +2,9 @@ import { UnreadableFile } from '../source/source.ts';
 import { CLOSE_ARRAY, CLOSE_OBJECT, COLON, JsonSpan, OPEN_ARRAY, OPEN_OBJECT } from './json-span.ts';
 
 /** A value at a wanted place, or why it cannot be read. `number` counts the values of a place from 1. */
-export type FoundValue =
-  | { place: string; number: number; value: unknown }
-  | { place: string; number: number; refused: string };
+export type FoundValue<Value = unknown> =
+  | { place: string; number: number; value: Value }
+  | { place: string; number: number; refused: string; isTooLarge?: boolean };
 
 const DEFAULT_MAX_BYTES = 64 * 1024 * 1024;
 
@@ -32,7 +32,26 @@ export async function* readJsonValues(
   places: readonly string[],
   { maxBytes = DEFAULT_MAX_BYTES }: { maxBytes?: number } = {},
 ): AsyncGenerator<FoundValue> {
-  const splitter = new JsonSplitter(new Set(places), maxBytes);
+  yield* readValues(bytes, new JsonSplitter(new Set(places), maxBytes, (span) => span.parse()));
+}
+
+/**
+ * Reads the elements of a JSON document that is an array, as `readJsonValues` does, without parsing them. An element may
+ * be no JSON. `isTooLarge` is true for an element above the maximum size.
+ *
+ * @param maxBytes maximum size of one element
+ */
+export async function* readJsonElements(
+  bytes: AsyncIterable<Uint8Array>,
+  maxBytes: number,
+): AsyncGenerator<FoundValue<Buffer>> {
+  yield* readValues(bytes, new JsonSplitter(new Set(['*']), maxBytes, (span) => span.getBytes()));
+}
+
+async function* readValues<Value>(
+  bytes: AsyncIterable<Uint8Array>,
+  splitter: JsonSplitter<Value>,
+): AsyncGenerator<FoundValue<Value>> {
   let failure: string | undefined;
   try {
     for await (const chunk of bytes) {
@@ -46,12 +65,15 @@ export async function* readJsonValues(
   yield* splitter.end(failure);
 }
 
+type ToValue<Value> = (span: JsonSpan) => { value: Value } | { refused: string; isTooLarge?: boolean };
+
 /** Splits a document into the values of the wanted places. */
-class JsonSplitter {
+class JsonSplitter<Value> {
   /** True if the rest of the document cannot be split. */
   isBroken = false;
   readonly #places: ReadonlySet<string>;
   readonly #maxBytes: number;
+  readonly #toValue: ToValue<Value>;
   readonly #counts = new Map<string, number>();
   /** Bytes of the document before the current chunk. */
   #offset = 0;
@@ -64,13 +86,14 @@ class JsonSplitter {
   #isFirst = true;
   #span: JsonSpan | undefined;
 
-  constructor(places: ReadonlySet<string>, maxBytes: number) {
+  constructor(places: ReadonlySet<string>, maxBytes: number, toValue: ToValue<Value>) {
     this.#places = places;
     this.#maxBytes = maxBytes;
+    this.#toValue = toValue;
   }
 
   /** Returns the values that end in a chunk. */
-  *push(chunk: Buffer): Generator<FoundValue> {
+  *push(chunk: Buffer): Generator<FoundValue<Value>> {
     let at = 0;
     while (at < chunk.length && !this.isBroken) {
       if (this.#span === undefined) {
@@ -91,7 +114,7 @@ class JsonSplitter {
   }
 
   /** Returns the last value or refusal, at the end of the document. */
-  *end(failure?: string): Generator<FoundValue> {
+  *end(failure?: string): Generator<FoundValue<Value>> {
     const span = this.#span;
     if (this.#container === 'start') return yield this.#break(failure ?? 'the file must not be empty');
     if (failure === undefined) {
@@ -150,7 +173,7 @@ class JsonSplitter {
     return `the file must be a JSON ${kinds.join(' or ')}`;
   }
 
-  *#endSpan(span: JsonSpan, end: number, position: number): Generator<FoundValue> {
+  *#endSpan(span: JsonSpan, end: number, position: number): Generator<FoundValue<Value>> {
     const wrong = this.#container === 'array' ? CLOSE_OBJECT : CLOSE_ARRAY;
     if (this.#container === 'whole' || end === wrong) {
       yield this.#break(`brackets must match; see byte ${position}`);
@@ -174,7 +197,7 @@ class JsonSplitter {
     this.#place = undefined;
   }
 
-  *#endName(span: JsonSpan, end: number, position: number): Generator<FoundValue> {
+  *#endName(span: JsonSpan, end: number, position: number): Generator<FoundValue<Value>> {
     const parsed = span.parse();
     const name = 'value' in parsed ? parsed.value : undefined;
     if (typeof name !== 'string' || end !== COLON) {
@@ -186,7 +209,7 @@ class JsonSplitter {
     this.#place = [`${name}.*`, name].find((place) => this.#places.has(place));
   }
 
-  *#endValue(span: JsonSpan, position: number): Generator<FoundValue> {
+  *#endValue(span: JsonSpan, position: number): Generator<FoundValue<Value>> {
     const place = this.#place;
     const isRest = this.#next === 'rest';
     this.#place = undefined;
@@ -205,8 +228,8 @@ class JsonSplitter {
     yield { place, number: this.#count(place), refused };
   }
 
-  #found(span: JsonSpan, place: string): FoundValue {
-    return { place, number: this.#count(place), ...span.parse() };
+  #found(span: JsonSpan, place: string): FoundValue<Value> {
+    return { place, number: this.#count(place), ...this.#toValue(span) };
   }
 
   #count(place: string): number {
@@ -215,7 +238,7 @@ class JsonSplitter {
     return number;
   }
 
-  #break(refused: string): FoundValue {
+  #break(refused: string): FoundValue<Value> {
     this.isBroken = true;
     const place = this.#place ?? '$';
     return { place, number: this.#count(place), refused };
