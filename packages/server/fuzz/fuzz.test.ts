@@ -76,7 +76,7 @@ async function seed(): Promise<void> {
   await send('POST /consolidations/{id}/undo', `/consolidations/${run}/undo`);
   await send('POST /consolidate', '/consolidate');
   for (const external_id of ['external-1', 'external-2', 'external-3']) {
-    await send('POST /imports', '/imports?from=jsonl', { content: `imported as ${external_id}`, external_id });
+    await send('POST /imports', '/imports?from=jsonl', [{ content: `imported as ${external_id}`, external_id }]);
   }
   // Few of the generated files are of the format that their request names.
   await send('POST /import', '/import?from=jsonl', { content: 'imported as a file', id: 'file-1' });
