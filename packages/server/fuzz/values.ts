@@ -135,6 +135,11 @@ const likely: Record<string, fc.Arbitrary<unknown>> = {
   source: fc.oneof(numbered('source'), textUpTo(256)),
   tag: label,
   tags: fc.array(label, { minLength: 1, maxLength: 6 }),
+  // Hardly any other text is an absolute path.
+  ignored_folders: fc.array(
+    fc.tuple(fc.constantFrom('/home/', 'C:\\', '\\\\server\\'), textUpTo(200)).map(([root, name]) => `${root}${name}`),
+    { maxLength: 4 },
+  ),
   filter: fc.oneof(
     label.map((tag) => ({ tag })),
     fc.tuple(numbered('source'), numbered('tag')).map(([source, tag]) => ({
@@ -162,7 +167,7 @@ const likely: Record<string, fc.Arbitrary<unknown>> = {
 };
 
 /** Fields whose schema does not express all rules, or whose arbitrary values would delete everything. */
-const ALWAYS_LIKELY = new Set(['cursor', 'filter', 'query', 'If-Match', 'before', 'timezone']);
+const ALWAYS_LIKELY = new Set(['cursor', 'filter', 'query', 'If-Match', 'before', 'timezone', 'ignored_folders']);
 
 /** Returns valid values of a schema; `name` is the name of the field or parameter. */
 export function validValue(schema: Schema, name = ''): fc.Arbitrary<unknown> {
