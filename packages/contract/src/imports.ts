@@ -219,8 +219,8 @@ export const ImportFileRequest = Type.Object(
     ),
     dry_run: Type.Optional(
       Type.Boolean({
-        default: false,
-        description: 'Whether the response only shows what an import would do, and nothing is stored.',
+        description:
+          'Whether the response only shows what an import would do, and nothing is stored. By default false.',
         'x-must': 'be true or false',
       }),
     ),
@@ -250,8 +250,8 @@ export const ImportFileRequest = Type.Object(
     ),
     capture: Type.Optional(
       Type.Enum(['prompts', 'turns'], {
-        default: 'prompts',
-        description: 'What is imported of agent programs: the prompts, or `turns` with the last answer to each.',
+        description:
+          'What is imported of agent programs: the prompts, or `turns` with the last answer to each. By default `prompts`.',
         'x-must': 'be prompts or turns',
       }),
     ),

@@ -4,10 +4,13 @@ import type { FastifyRequest } from 'fastify';
 import { readJsonElements } from '../imports/parsing/read-json.ts';
 import { getMediaType } from './request-headers.ts';
 
-/** The content type of responses with one JSON value per line. */
+/** The content type of bodies with one JSON value per line, as the OpenAPI document names it. */
 export const NDJSON = 'application/x-ndjson';
 
-/** Content types of request bodies with one JSON value per line. */
+/**
+ * Content types of request bodies with one JSON value per line. The OpenAPI document lists the first and describes the
+ * others, because a generator makes a function for each content type.
+ */
 export const NDJSON_TYPES = [NDJSON, 'application/ndjson', 'application/jsonl'];
 
 /**
@@ -17,15 +20,22 @@ export const NDJSON_TYPES = [NDJSON, 'application/ndjson', 'application/jsonl'];
  * @param name the name of the component of a line
  */
 export function createLinesSchema(line: TSchema, name: string) {
-  return Type.Unsafe<string>({ type: 'string', description: `One \`${name}\` per line.`, 'x-line-schema': line });
+  // Generated clients send and return a binary body as it is, and encode a text as JSON.
+  return Type.Unsafe<string>({
+    type: 'string',
+    format: 'binary',
+    description: `One \`${name}\` per line.`,
+    'x-line-schema': line,
+  });
 }
 
 /** Returns the bodies of a request that accepts a JSON array, or one item per line. JSON is first, so generators use it. */
 export function createListContent(list: TSchema & { items: TSchema }, name: string) {
-  const lines = { schema: createLinesSchema(list.items, name) };
+  const [listed = '', ...others] = NDJSON_TYPES;
+  const description = `One \`${name}\` per line; ${others.join(' and ')} mean the same.`;
   return {
     'application/json': { schema: list },
-    ...Object.fromEntries(NDJSON_TYPES.map((type) => [type, lines])),
+    [listed]: { schema: { ...createLinesSchema(list.items, name), description } },
   };
 }
 

@@ -52,7 +52,7 @@ export function withComponents<Document extends object>(document: Document): Doc
     if (!components.has(name)) {
       // Reserves the place before the parts of the component are added.
       components.set(name, null);
-      components.set(name, replaceInside(schema));
+      components.set(name, replaceInside(withDescribedDefaults(schema)));
     }
     return { $ref: `#/components/schemas/${name}`, ...getOwnAnnotations(value, schema) };
   };
@@ -61,6 +61,31 @@ export function withComponents<Document extends object>(document: Document): Doc
   const replaced = replaceInside(paths);
   const schemas = Object.fromEntries([...components].sort(([one], [other]) => (one < other ? -1 : 1)));
   return { ...rest, components: { ...others, schemas }, paths: replaced } as unknown as Document;
+}
+
+/**
+ * Moves the defaults of fields to their descriptions. With the keyword, openapi-typescript makes a field required, and
+ * clients of openapi-python-client send the default of each absent field, which overwrites the stored value if a memory
+ * with the same `external_id` exists.
+ */
+function withDescribedDefaults(schema: JsonObject): JsonObject {
+  if (schema.properties === undefined) return schema;
+  const describe = (field: Json): Json => {
+    const { default: byDefault, ...others } = field as JsonObject;
+    if (byDefault === undefined) return field;
+    const { description = '', anyOf } = others;
+    return {
+      ...others,
+      description: `${description} Default: \`${JSON.stringify(byDefault)}\`.`.trim(),
+      ...(Array.isArray(anyOf) && { anyOf: anyOf.map(withoutDefault) }),
+    };
+  };
+  return { ...schema, properties: mapValues(schema.properties as JsonObject, describe) };
+}
+
+function withoutDefault(schema: Json): Json {
+  const { default: _default, ...others } = schema as JsonObject;
+  return others;
 }
 
 /** Returns the annotations of a place of use that the component does not have. */

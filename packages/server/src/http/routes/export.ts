@@ -1,5 +1,4 @@
 import { ExportLine, ExportRequest } from '@memoryd/contract';
-import { Type } from '@memoryd/contract/typebox';
 import { createDisconnectSignal } from '../disconnect-signal.ts';
 import { sendDownload, sendHead } from '../download.ts';
 import { createLinesSchema, NDJSON } from '../lines-body.ts';
@@ -14,8 +13,7 @@ const HEADERS = { 'Content-Type': NDJSON, 'Cache-Control': 'no-store' };
 /** Approximate size of a written chunk, in characters. */
 const CHUNK_CHARS = 64 * 1024;
 
-// A download: its content type makes clients read bytes.
-const Lines = Type.Unsafe<string>({ ...createLinesSchema(ExportLine, 'ExportLine'), format: 'binary' });
+const Lines = createLinesSchema(ExportLine, 'ExportLine');
 
 export const exportMemories: Route = (app, { getApi, gate }) => {
   const schema = {

@@ -15,7 +15,10 @@ const config = {
   refusesForeignPages: true,
 } as const;
 
-const File = Type.String({ description: 'With `from`, a file of another program, with any content type.' });
+const File = Type.String({
+  format: 'binary',
+  description: 'With `from`, a file of another program, with any content type.',
+});
 
 export const importMemories: Route = (app, context) => {
   const schema = {
