@@ -77,6 +77,9 @@ export default defineConfig({
       project('agents', ['packages/server/agents/**/*.test.ts'], {
         globalSetup: './packages/server/agents/install.ts',
       }),
+      project('generators', ['packages/server/generators/**/*.test.ts'], {
+        globalSetup: './packages/server/generators/install.ts',
+      }),
       project('models', ['packages/server/models/**/*.test.ts']),
       project('browser', ['apps/*/tests/**/*.test.ts', 'packages/client/conformance/runtimes.test.ts']),
       project('packages', ['docs/{commands,examples,languages,packages}.test.ts', 'deploy/*.test.ts']),
