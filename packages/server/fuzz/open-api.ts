@@ -74,13 +74,13 @@ export interface OpenApi {
 }
 
 /** Returns every operation of an OpenAPI document. Its schemas are compiled with a different validator than the service's. */
-export function getOperations(withReferences: OpenApi): Operation[] {
-  const document = resolveReferences(withReferences);
+export function getOperations(document: OpenApi): Operation[] {
   const ajv = new Ajv2020({ strict: false, allErrors: false });
   addFormats.default(ajv);
   ajv.addSchema(document, 'document');
+  // By reference, so that each component is compiled once.
   const compile = (...steps: string[]): Validate => ajv.compile({ $ref: `document#${pointer(['paths', ...steps])}` });
-  return Object.entries(document.paths).flatMap(([path, methods]) =>
+  return Object.entries(resolveReferences(document).paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, description]) => ({
       name: `${method.toUpperCase()} ${path}`,
       method: method.toUpperCase(),

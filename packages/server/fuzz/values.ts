@@ -135,7 +135,8 @@ const likely: Record<string, fc.Arbitrary<unknown>> = {
   source: fc.oneof(numbered('source'), textUpTo(256)),
   tag: label,
   tags: fc.array(label, { minLength: 1, maxLength: 6 }),
-  // Hardly any other text is an absolute path.
+  // Hardly any other text is a digest or an absolute path.
+  declined_group: fc.nat(300).map((n) => n.toString(16).toUpperCase().padStart(64, '0')),
   ignored_folders: fc.array(
     fc.tuple(fc.constantFrom('/home/', 'C:\\', '\\\\server\\'), textUpTo(200)).map(([root, name]) => `${root}${name}`),
     { maxLength: 4 },
@@ -167,7 +168,16 @@ const likely: Record<string, fc.Arbitrary<unknown>> = {
 };
 
 /** Fields whose schema does not express all rules, or whose arbitrary values would delete everything. */
-const ALWAYS_LIKELY = new Set(['cursor', 'filter', 'query', 'If-Match', 'before', 'timezone', 'ignored_folders']);
+const ALWAYS_LIKELY = new Set([
+  'cursor',
+  'filter',
+  'query',
+  'If-Match',
+  'before',
+  'timezone',
+  'ignored_folders',
+  'declined_group',
+]);
 
 /** Returns valid values of a schema; `name` is the name of the field or parameter. */
 export function validValue(schema: Schema, name = ''): fc.Arbitrary<unknown> {
