@@ -4,6 +4,8 @@ import type { FastifySchema } from 'fastify';
 import type { Access } from '../caller.ts';
 import { VERSION } from '../version.ts';
 import { withComponents } from './openapi-components.ts';
+import { OWNERS } from './query-parameters.ts';
+import { refusesEmptyFilters } from './validation.ts';
 
 /** Options for generating the OpenAPI 3.1 document from the schemas of the routes. */
 export const openApiOptions: FastifyDynamicSwaggerOptions = {
@@ -46,8 +48,15 @@ export const openApiOptions: FastifyDynamicSwaggerOptions = {
       : document.swaggerObject,
 };
 
+interface ApiParameter {
+  in: string;
+  name: string;
+  required?: boolean;
+  schema?: object;
+}
+
 interface ApiOperation {
-  parameters?: { in: string; name: string; schema?: object }[];
+  parameters?: ApiParameter[];
 }
 
 /** The parts of an OpenAPI document that have parameters. */
@@ -83,19 +92,26 @@ function withMetadataParameter(schema: FastifySchema): FastifySchema {
   return { ...schema, querystring: { ...querystring, properties: { ...properties, metadata: parameter } } };
 }
 
-/**
- * Describes how metadata filters and JSON filters stand in a query string, because the schema of a route describes their
- * values. A JSON filter is a string with a `contentSchema`: generators ignore or misread a parameter with `content`.
- */
+/** Adds what the schema of a route cannot contain: how query parameters are written, and which may be empty. */
 function withParameterStyles(document: ApiDocument): ApiDocument {
-  const operations = Object.values(document.paths ?? {}).flatMap((path) => Object.values(path ?? {}) as ApiOperation[]);
-  for (const parameter of operations.flatMap(({ parameters = [] }) => parameters)) {
-    if (parameter.in !== 'query') continue;
-    if (parameter.name === 'metadata') Object.assign(parameter, { style: 'deepObject', explode: true });
-    if (parameter.name === 'filter') {
-      const { schema } = parameter;
-      parameter.schema = { type: 'string', contentMediaType: 'application/json', contentSchema: schema };
+  for (const [path, methods] of Object.entries(document.paths ?? {})) {
+    for (const [method, { parameters = [] }] of Object.entries(methods)) {
+      const mayBeEmpty = !refusesEmptyFilters(method.toUpperCase(), path);
+      for (const parameter of parameters) if (parameter.in === 'query') addStyle(parameter, mayBeEmpty);
     }
   }
   return document;
+}
+
+/** A JSON filter is a string with a `contentSchema`: generators ignore or misread a parameter with `content`. */
+function addStyle(parameter: ApiParameter, mayBeEmpty: boolean): void {
+  const { name, schema, required } = parameter;
+  if (name === 'metadata') {
+    Object.assign(parameter, { style: 'deepObject', explode: true });
+    return;
+  }
+  if (name === 'filter') {
+    parameter.schema = { type: 'string', contentMediaType: 'application/json', contentSchema: schema };
+  }
+  if (mayBeEmpty && !required && !OWNERS.has(name)) Object.assign(parameter, { allowEmptyValue: true });
 }

@@ -6,7 +6,7 @@ import { decodeText } from '../text-values.ts';
 const METADATA_PARAMETER = /^metadata(?:$|\.(?<field>.*)$|\[(?<bracketed>.*)\]$|\[)/s;
 
 /** Parameters that limit a request to one user or agent: absent, the request would concern all users or agents. */
-const OWNERS: ReadonlySet<string> = new Set(['user_id', 'agent_id']);
+export const OWNERS: ReadonlySet<string> = new Set(['user_id', 'agent_id']);
 
 /**
  * Decodes a query string into values of the types in its schema. Only parameters of an array type may repeat; their

@@ -26,7 +26,7 @@ export const StoreHeaders = Type.Object({
 export const WriteHeaders = Type.Object({
   'If-Match': Type.Optional(
     Type.String({
-      pattern: '^\\s*(\\*|((W/)?"[^"]*"|[ \\t,])+)\\s*$',
+      pattern: '^(\\*|(W/)?"[!#-~]*"([ \\t]*,[ \\t]*(W/)?"[!#-~]*")*)$',
       description:
         'Entity tags of the versions that the caller has read, or `*`. The write happens only if one matches.',
     }),

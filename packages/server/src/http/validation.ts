@@ -26,7 +26,7 @@ export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpP
 };
 
 /** Returns true for a route where a filter that is left out would delete, change or export more. */
-function refusesEmptyFilters(method: string, url: string): boolean {
+export function refusesEmptyFilters(method: string, url: string): boolean {
   return method === 'DELETE' || method === 'PATCH' || url === '/export';
 }
 

@@ -14,7 +14,7 @@ export const store: Route = (app, { getApi }) => {
     headers: StoreHeaders,
     querystring: SimilarRequest,
     body: StoreRequest,
-    response: createResponseSchemas(StoreResponse, 'CONFLICT'),
+    response: createResponseSchemas(StoreResponse, 'NOT_FOUND', 'CONFLICT'),
   };
   app.post('/store', { schema, config }, (request) =>
     getApi(request).store(request.body, { ...readStoreOptions(request), ...request.query }),
