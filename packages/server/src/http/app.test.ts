@@ -116,6 +116,19 @@ describe('the OpenAPI document', () => {
     expect(names('/update/{memory_id}', 'put')).toContain('If-Match');
   });
 
+  it('allows an empty value of the query parameters that the service then treats as absent', async () => {
+    const { paths } = await read();
+    const getNames = (path: string, method: string) =>
+      (paths[path]?.[method]?.parameters as { name: string; allowEmptyValue?: boolean }[])
+        .filter(({ allowEmptyValue }) => allowEmptyValue)
+        .map(({ name }) => name);
+    expect(getNames('/sessions', 'get')).toEqual(expect.arrayContaining(['filter', 'source', 'since', 'cursor']));
+    expect(getNames('/sessions', 'get')).not.toContain('user_id');
+    // Without a filter, a deletion would delete more.
+    expect(getNames('/memories', 'delete')).toEqual([]);
+    expect((await app.inject('/sessions?filter=&source=&since=&cursor=')).statusCode).toBe(200);
+  });
+
   it('matches docs/reference/http.md (written by `npm run http-page --workspace memoryd`)', async () => {
     const page = readFileSync(new URL('../../../../docs/reference/http.md', import.meta.url), 'utf8');
     expect(page).toBe(httpPage((await app.inject('/openapi.json')).json()));

@@ -111,7 +111,9 @@ function addStyle(parameter: ApiParameter, mayBeEmpty: boolean): void {
     return;
   }
   if (name === 'filter') {
-    parameter.schema = { type: 'string', contentMediaType: 'application/json', contentSchema: schema };
+    parameter.schema = { type: 'string', minLength: 1, contentMediaType: 'application/json', contentSchema: schema };
   }
-  if (mayBeEmpty && !required && !OWNERS.has(name)) Object.assign(parameter, { allowEmptyValue: true });
+  // For an array, the keyword would allow an empty text in place of the array.
+  const isArray = (schema as { type?: string } | undefined)?.type === 'array';
+  if (mayBeEmpty && !required && !isArray && !OWNERS.has(name)) Object.assign(parameter, { allowEmptyValue: true });
 }
