@@ -62,6 +62,34 @@ it('recall scores do not depend on similar texts in another namespace', {
   expect(await recallOurs(THEIRS)).toEqual(alone);
 });
 
+it('a namespace that is deleted during its scheduled consolidation is not reported as a failure', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'memoryd-deleted-'));
+  const failures: unknown[] = [];
+  const engine = await openEngine({
+    ...ENGINE_DEFAULTS,
+    dbPath: join(folder, 'memory.db'),
+    embedder: 'none',
+    consolidationIntervalSeconds: 1,
+    workingAgeSeconds: 0,
+    maxAnswerBytes: 1_000_000,
+    telemetry: { report: ({ level, error }) => level === 'error' && failures.push(error) },
+  });
+  try {
+    const brief = engine.namespace('brief');
+    for (let round = 0; round < 5; round++) {
+      await brief.storeBatch(Array.from({ length: 1000 }, (_, i) => ({ content: `The train ${i} leaves at noon` })));
+      const isRunning = async () =>
+        (await brief.consolidations({})).consolidations.some(({ status }) => status === 'running');
+      await expect.poll(isRunning, { interval: 1 }).toBe(true);
+      await engine.namespaces.delete('brief');
+    }
+  } finally {
+    await engine.close();
+    rmSync(folder, { recursive: true });
+  }
+  expect(failures).toEqual([]);
+});
+
 describe('the name of a namespace', () => {
   let folder: string;
   let engine: Engine;

@@ -73,7 +73,8 @@ export class Consolidator {
 
   /**
    * Queues a run, which continues a run that a crash interrupted, if any. Calls for the same namespace share its queued
-   * run, which uses the smallest `minAgeMs` of these calls.
+   * run, which uses the smallest `minAgeMs` of these calls. Rejects with NOT_FOUND if the namespace is deleted during the
+   * run.
    *
    * @param minAgeMs time since storing after which a working memory is promoted
    */
@@ -211,7 +212,17 @@ export class Consolidator {
       return ended;
     } catch (error) {
       this.#publishProgress(namespace, { state: 'failed' });
-      throw error;
+      throw (await this.#isDeleted(ref)) ? createDeletedError() : error;
+    }
+  }
+
+  /** Returns whether the run has been deleted, which happens together with its namespace. */
+  async #isDeleted({ namespace, id }: RunRef): Promise<boolean> {
+    try {
+      return (await this.#parts.storage.run(namespace, id)) === undefined;
+    } catch {
+      // The error of the run says more.
+      return false;
     }
   }
 
@@ -295,4 +306,11 @@ export class Consolidator {
       facts: { run: run.id, latency_ms: Math.round(performance.now() - startedMs), ...counts, ...facts },
     });
   }
+}
+
+function createDeletedError(): MemoryError {
+  return new MemoryError(
+    'NOT_FOUND',
+    'the namespace was deleted during its consolidation; start another consolidation',
+  );
 }

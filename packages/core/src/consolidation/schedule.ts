@@ -1,3 +1,4 @@
+import { MemoryError } from '@memoryd/contract';
 import { BackgroundTask } from '../concurrency/background-task.ts';
 import type { Clock, Telemetry } from '../ports/runtime.ts';
 import type { Storage } from '../ports/storage.ts';
@@ -58,13 +59,14 @@ export class ConsolidationSchedule {
     return 'done';
   }
 
-  // A failure in one namespace does not affect the others.
+  // A failure in one namespace does not affect the others. A namespace may be deleted during its consolidation.
   async #consolidateIfDue(namespace: string): Promise<void> {
     const { consolidator, workingAgeMs } = this.#parts;
     try {
       if (await this.#isDue(namespace)) await consolidator.consolidate(namespace, workingAgeMs);
     } catch (error) {
-      this.#reportFailure(error);
+      const isDeleted = error instanceof MemoryError && error.code === 'NOT_FOUND';
+      if (!isDeleted) this.#reportFailure(error);
     }
   }
 

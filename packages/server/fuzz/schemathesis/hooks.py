@@ -23,12 +23,25 @@ DELETION_FILTERS = (
 )
 MAX_MEMORIES_WITH_SIMILAR = 1000
 
+# For each operation that makes something: the field of the response, and the path parameter and the operations that
+# take it.
+LINKS = {
+    "storeMemory": ("id", "memory_id", ("getMemory", "getMemoryHistory", "updateMemory", "forgetMemory")),
+    "consolidateMemories": ("id", "id", ("getConsolidation", "undoConsolidation")),
+    "importTexts": ("import_id", "id", ("undoImport",)),
+    "addKey": ("id", "id", ("revokeKey",)),
+}
+
 
 @schemathesis.hook
 def before_load_schema(_context, raw_schema):
-    """Adds what OpenAPI 3.1 has no keywords for: the schemas of lines and of the data of events."""
+    """Adds links, and what OpenAPI 3.1 has no keywords for: the schemas of lines and of the data of events."""
     operations = [operation for path in raw_schema["paths"].values() for operation in path.values()]
     for operation in operations:
+        field, parameter, targets = LINKS.get(operation["operationId"], ("", "", ()))
+        operation["responses"]["200"]["links"] = {
+            target: {"operationId": target, "parameters": {parameter: f"$response.body#/{field}"}} for target in targets
+        }
         for message in (operation.get("requestBody", {}), *operation["responses"].values()):
             for media_type, media in message.get("content", {}).items():
                 schema = media.get("schema", {})

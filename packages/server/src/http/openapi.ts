@@ -20,7 +20,7 @@ export const openApiOptions: FastifyDynamicSwaggerOptions = {
         'namespace and has a scope: `read`, `write` (includes `read`) or `operate` (includes all). With the scope ' +
         '`operate`, the header `X-Memoryd-Namespace` selects another namespace for a request. A key that is bound to a ' +
         'user, an agent or both stores and sees only their memories; `shared=true` adds memories without a user or an ' +
-        'agent, which such a key can read but not change.',
+        'agent, which such a key can read but not change. Texts must not contain U+0000 or lone surrogates.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/' }],

@@ -14,7 +14,7 @@ export const consolidate: Route = (app, { getApi }) => {
       '`dry_run=true` returns the planned changes without waiting for a run.',
     tags: ['service'],
     querystring: ConsolidateRequest,
-    response: createResponseSchemas(ConsolidateResponse),
+    response: createResponseSchemas(ConsolidateResponse, 'NOT_FOUND'),
   };
   app.post('/consolidate', { schema, config, preValidation: refuseBody }, (request) =>
     getApi(request).consolidate(request.query),
