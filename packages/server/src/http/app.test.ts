@@ -60,7 +60,7 @@ describe('the OpenAPI document', () => {
       components: { schemas: Record<string, unknown> };
     }>();
 
-  it('has an operation id that begins with a verb for each operation, and names none twice', async () => {
+  it('the OpenAPI document has an operation id that begins with a verb for each operation, and no id twice', async () => {
     const operations = Object.values((await read()).paths).flatMap((path) => Object.values(path));
     const ids = operations.map(({ operationId }) => operationId);
     expect(ids.filter((id) => !VERBS.test(id))).toEqual([]);
@@ -68,7 +68,7 @@ describe('the OpenAPI document', () => {
     for (const { responses } of operations) expect(responses).toHaveProperty('400');
   });
 
-  it('is valid OpenAPI 3.1', async () => {
+  it('the OpenAPI document is valid OpenAPI 3.1', async () => {
     const { valid, errors } = await new Validator().validate(await read());
     expect({ valid, errors }).toEqual({ valid: true, errors: undefined });
   });
@@ -89,7 +89,7 @@ describe('the OpenAPI document', () => {
     expect(bodies.filter((schema) => !isNamed(schema))).toEqual([]);
   });
 
-  it('has the components that generated clients name, and no component that nothing uses', async () => {
+  it('the OpenAPI document has the components that generated clients name, and no component that nothing uses', async () => {
     const document = await read();
     const names = Object.keys(document.components.schemas);
     expect(names).toEqual(
