@@ -120,7 +120,8 @@ export interface MemoryApi {
   forgetMany(request: ForgetManyRequest): Promise<ForgetManyResponse>;
   /**
    * Runs consolidation: promotes, merges, distils and evicts memories. If a run is in progress, waits for it and then
-   * starts a new run, which concurrent callers share. A dry run returns the plan immediately.
+   * starts a new run, which concurrent callers share. A dry run returns the plan immediately. May reject with NOT_FOUND if
+   * the namespace is deleted during the run.
    */
   consolidate(request?: ConsolidateRequest): Promise<ConsolidateResponse>;
   /** Lists consolidation runs within the archive's retention, newest first. */

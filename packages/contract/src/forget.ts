@@ -1,5 +1,6 @@
 import { ExternalId, MemoryId, requestTime, SessionId, Source, Tag } from './field.ts';
 import { filterFields } from './filter.ts';
+import { MUST_HAVE_CONDITION } from './forget-conditions.ts';
 import { scopeFields } from './scope.ts';
 import Type from './typebox.ts';
 
@@ -44,8 +45,7 @@ export const ForgetManyRequest = Type.Object(
   {
     additionalProperties: false,
     minProperties: 1,
-    'x-must':
-      'contain at least one of user_id, agent_id, session_id, tag, source, external_id, metadata, filter, before',
+    'x-must': MUST_HAVE_CONDITION,
   },
 );
 export type ForgetManyRequest = Type.Static<typeof ForgetManyRequest>;

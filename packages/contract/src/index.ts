@@ -15,6 +15,7 @@ export * from './filter.ts';
 export * from './filter-expression.ts';
 export * from './filter-type.ts';
 export * from './forget.ts';
+export * from './forget-conditions.ts';
 export * from './format-count.ts';
 export * from './history.ts';
 export * from './hook-settings.ts';

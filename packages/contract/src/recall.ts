@@ -9,7 +9,7 @@ import { outdatedFields, revisionField, validityFields } from './validity.ts';
 export const RecallRequest = Type.Object(
   {
     query: Type.String({
-      minLength: 1,
+      pattern: '\\S',
       description: `The search query in natural language, 1 to ${LIMITS.queryChars} characters after trimming.`,
       'x-must': `be a string of 1 to ${LIMITS.queryChars} characters after trimming`,
     }),

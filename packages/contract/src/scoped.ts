@@ -1,4 +1,5 @@
 import type { MemoryApi, MemoryScope, Scopable } from './api.ts';
+import { hasForgetCondition, MUST_HAVE_CONDITION } from './forget-conditions.ts';
 import { LIMITS } from './limits.ts';
 import type { OwnScopeRequest } from './scope.ts';
 import type { StoreBatchRequest } from './store-batch.ts';
@@ -94,7 +95,12 @@ function scopedBy(api: MemoryApi, scope: MemoryScope, toError: ToError): MemoryA
     update: async (memoryId, request, condition = {}, ...rest) =>
       api.update(memoryId, request, writing(condition), ...rest),
     forget: async (memoryId, condition = {}, ...rest) => api.forget(memoryId, writing(condition), ...rest),
-    forgetMany: async (request, ...rest) => api.forgetMany(writing(request), ...rest),
+    forgetMany: async (request, ...rest) => {
+      const scopedRequest = writing(request);
+      // The scope is no condition: a program that leaves out its condition must not forget all memories of a user.
+      if (!hasForgetCondition(request)) throw toError('INVALID_REQUEST', `request must ${MUST_HAVE_CONDITION}`);
+      return api.forgetMany(scopedRequest, ...rest);
+    },
     consolidate: forbidNamespaceWide,
     consolidations: forbidNamespaceWide,
     consolidation: forbidNamespaceWide,

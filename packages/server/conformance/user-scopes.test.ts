@@ -206,6 +206,14 @@ describe('a key that is bound to a user or an agent', () => {
     await expectRefused(memoryd, forgetMany, FORBIDDEN, operator);
   });
 
+  it.each(['', '?shared=false', '?filter=%7B%7D'])(
+    'a key that is bound to a user forgets nothing with DELETE /memories%s, which has no condition',
+    async (query) => {
+      const request = { method: 'DELETE', path: `/memories${query}`, headers: ada };
+      await expectRefused(memoryd, request, { code: 'INVALID_REQUEST' }, operator);
+    },
+  );
+
   it('imports a memory with the id of a memory of another user under a new id, and neither changes nor reads the other', async () => {
     const ben = await memoryd.ok<Memory>({ path: `/memories/${ids.ben}`, headers: operator });
     const { text } = await memoryd.send({ path: '/export?user_id=ben', headers: operator });

@@ -1072,6 +1072,8 @@ export function memoryApiContract(open: () => Promise<MemoryApiUnderTest>): void
 
     it('rejects a request without conditions, and a request with invalid conditions', async () => {
       await expectError(memory.forgetMany({}), 'INVALID_REQUEST');
+      await expectError(memory.forgetMany({ metadata: {} }), 'INVALID_REQUEST');
+      await expectError(memory.forgetMany({ shared: true }), 'INVALID_REQUEST');
       await expectError(memory.forgetMany({ tag: '' }), 'INVALID_REQUEST', '/tag');
       await expectError(memory.forgetMany({ before: 'then' }), 'INVALID_REQUEST', '/before');
       await expectError(memory.forgetMany({ id: 'x' } as never), 'INVALID_REQUEST', '/id');
@@ -1324,6 +1326,15 @@ export function memoryApiContract(open: () => Promise<MemoryApiUnderTest>): void
       }
       expect((await ben.memories(undefined as never)).memories).toEqual([]);
       expect(await ada.memory(id)).toMatchObject({ importance: 0.5 });
+    });
+
+    it('forgets all memories of its user only if the request names the user', async () => {
+      const dora = inScope('contract-dora');
+      await dora.store({ content: 'The twite nests on the moor' });
+      const requests = [{}, { shared: false }, { tag: undefined }, { metadata: {} }, { filter: {} }];
+      for (const request of requests) await expectError(dora.forgetMany(request as never), 'INVALID_REQUEST');
+      expect((await dora.memories({})).total).toBe(1);
+      expect(await dora.forgetMany({ user_id: 'contract-dora' })).toMatchObject({ forgotten_count: 1 });
     });
 
     it('applies its own shared option if it is nested in another scope', async () => {

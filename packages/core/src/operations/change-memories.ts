@@ -4,8 +4,10 @@ import {
   ForgetManyRequest,
   type ForgetManyResponse,
   type ForgetResponse,
+  hasForgetCondition,
   invalidRequest,
   MemoryError,
+  MUST_HAVE_CONDITION,
   OwnScopeRequest,
   type UpdateFields,
   UpdateRequest,
@@ -121,15 +123,7 @@ export async function forgetMany(
   request: ForgetManyRequest,
 ): Promise<ForgetManyResponse> {
   assertValid(checkForgetMany, request);
-  const { shared: _, filter: _filter, ...conditions } = request;
-  if (Object.keys(conditions).length === 0 && !toCondition(request).condition) {
-    throw invalidRequest([
-      {
-        path: '',
-        message: `query must contain at least one of user_id, agent_id, session_id, tag, source, external_id, metadata, filter, before`,
-      },
-    ]);
-  }
+  if (!hasForgetCondition(request)) throw invalidRequest([{ path: '', message: `query must ${MUST_HAVE_CONDITION}` }]);
   const selection = {
     ...toOwnerFilter(request),
     ...(request.session_id !== undefined && { sessionId: request.session_id }),

@@ -1,0 +1,12 @@
+/** The rule for the conditions of a bulk forget, as `x-must` of its schema. */
+export const MUST_HAVE_CONDITION =
+  'contain at least one of user_id, agent_id, session_id, tag, source, external_id, metadata, filter, before';
+
+/** Returns false for a request that selects every memory, such as `{ filter: {} }` or `{ tag: undefined }`. */
+export function hasForgetCondition({ shared: _, ...conditions }: { shared?: boolean | undefined }): boolean {
+  return Object.values(conditions).some((value) => !isEmpty(value));
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === undefined || value === null || (typeof value === 'object' && Object.keys(value).length === 0);
+}
