@@ -134,7 +134,7 @@ const OPERATORS: Readonly<Record<string, Parse>> = {
   },
   $contains(value, place, kind) {
     if (kind === 'tags') return { operator: '$in', values: [toScalar(value, place, kind)] };
-    if (kind !== 'metadata') throw place.refuse(`not be used: ${place.names.at(-2)} is no array`);
+    if (kind !== 'metadata') throw place.refuse(`not be used: ${place.names.at(-2)} is not an array`);
     return { operator: '$contains', value: toScalar(value, place, kind) };
   },
 };

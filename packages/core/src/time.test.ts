@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { ArrivalClock, paced } from './time.ts';
+import { ArrivalClock, paced, withPauses } from './time.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -50,4 +50,17 @@ describe('paced', () => {
   it('rejects if the work fails', async () => {
     await expect(paced(() => Promise.reject(new Error('the disk is full')))).rejects.toThrow('the disk is full');
   });
+});
+
+it('withPauses lets other work run between items that need no waiting', async () => {
+  let hasRun = false;
+  setImmediate(() => {
+    hasRun = true;
+  });
+  async function* items() {
+    // The limit ends the test if nothing else can run.
+    for (let count = 0; count < 10_000_000 && !hasRun; count++) yield count;
+  }
+  for await (const _ of withPauses(items()));
+  expect(hasRun).toBe(true);
 });

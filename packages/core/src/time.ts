@@ -63,3 +63,17 @@ export async function paced<T>(work: () => Promise<T>): Promise<T> {
   await new Promise((resolve) => setTimeout(resolve, Math.min(tookMs, MAX_PAUSE_MS)));
   return done;
 }
+
+/** Maximum time of work without I/O before other work can run. */
+const MAX_BUSY_MS = 20;
+
+/** Yields the items, and lets other work run at least every 20 ms, also if nothing that is done with the items waits. */
+export async function* withPauses<T>(items: AsyncIterable<T>): AsyncIterable<T> {
+  let pausedAt = performance.now();
+  for await (const item of items) {
+    yield item;
+    if (performance.now() - pausedAt < MAX_BUSY_MS) continue;
+    await new Promise((resolve) => setImmediate(resolve));
+    pausedAt = performance.now();
+  }
+}

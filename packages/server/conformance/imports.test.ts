@@ -335,11 +335,8 @@ describe('an import of a JSON array', () => {
   });
 
   it.each([
-    ['has an item that is no JSON', (one: string, two: string) => `[${one},{"content":x},${two}]`, 2],
+    ['has an item that is not JSON', (one: string, two: string) => `[${one},{"content":x},${two}]`, 2],
     ['has nothing between two commas', (one: string, two: string) => `[${one},,${two}]`, 2],
-    ['has a comma after the last item', (one: string, two: string) => `[${one},${two},]`, 3],
-    ['ends in the middle', (one: string, two: string) => `[${one},${two}`, 3],
-    ['is followed by another value', (one: string, two: string) => `[${one},${two}] []`, 3],
   ])('refuses only the broken item of a JSON array that %s', async (_fault, toBody, broken) => {
     const user = createUser();
     const [one, two] = createTalk().map((text) => JSON.stringify(text)) as [string, string];
@@ -347,6 +344,60 @@ describe('an import of a JSON array', () => {
     expect(counts).toMatchObject({ imported_count: 2, refused_count: 1, refused: [{ place: `text ${broken}` }] });
     expect(await getContents(user)).toHaveLength(2);
   });
+
+  const BROKEN = [
+    [
+      'brackets that do not match',
+      (one: string, two: string) => `[${one},${two}},${one}]`,
+      1,
+      'brackets must match; see byte',
+    ],
+    [
+      'a missing quotation mark',
+      (one: string, two: string) => `[${one},{"content":"x},${two}]`,
+      1,
+      'ends in the middle',
+    ],
+    ['no closing bracket', (one: string, two: string) => `[${one},${two}`, 2, 'ends in the middle'],
+    ['a comma after the last item', (one: string, two: string) => `[${one},${two},]`, 2, 'a comma must not follow'],
+    ['a value after its end', (one: string, two: string) => `[${one},${two}] []`, 2, 'nothing must follow'],
+  ] as const;
+
+  it.each(BROKEN)(
+    'an import of texts ends at the break of a JSON array with %s, and keeps the texts before',
+    async (...test) => {
+      const [, toBody, count, reason] = test;
+      const user = createUser();
+      const [one, two] = createTalk().map((text) => JSON.stringify(text)) as [string, string];
+      const answer = await memoryd.send(toRequest(user, toBody(one, two), { headers }));
+      expectError(answer);
+      expect(answer.text).toContain(`after item ${count}: `);
+      expect(answer.text).toContain(reason);
+      expect(answer.text).toContain(count === 1 ? '1 text is stored' : '2 texts are stored');
+      expect(await getContents(user)).toHaveLength(count);
+    },
+  );
+
+  it.each(BROKEN)(
+    'an import of lines ends at the break of a JSON array with %s, and keeps the lines before',
+    async (...test) => {
+      const [, toBody, count, reason] = test;
+      const user = createUser();
+      await memoryd.store({ content: 'the smew dives', user_id: user });
+      await memoryd.store({ content: 'the teal dabbles', user_id: user });
+      const [header, one = '', two = ''] = (await memoryd.send<string>({ path: `/export?user_id=${user}` })).text.split(
+        '\n',
+      );
+      await memoryd.forgetMany(`user_id=${user}`);
+      const body = `[${header},${toBody(one, two).slice(1)}`;
+      const answer = await memoryd.send({ method: 'POST', path: '/import', body, headers });
+      expectError(answer);
+      expect(answer.text).toContain(`after item ${count + 1}: `);
+      expect(answer.text).toContain(reason);
+      expect(answer.text).toContain(count === 1 ? '1 line is stored' : '2 lines are stored');
+      expect(await getContents(user)).toHaveLength(count);
+    },
+  );
 
   it('refuses only the broken item of a JSON array of lines, by its number', async () => {
     const user = createUser();
@@ -364,7 +415,7 @@ describe('an import of a JSON array', () => {
     ['an object', JSON.stringify(createTalk()[0])],
     ['lines', toLines(createTalk())],
     ['empty', ''],
-  ])('refuses a JSON body that is no array, and names the other content type: %s', async (_kind, body) => {
+  ])('refuses a JSON body that is not an array, and names the other content type: %s', async (_kind, body) => {
     const user = createUser();
     const answer = await memoryd.send({ ...toRequest(user, body, { headers }) });
     expectError(answer);

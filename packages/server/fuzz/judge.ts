@@ -99,6 +99,8 @@ function isBodyAllowed({ operation, headers, path }: Plan, body: Uint8Array | un
   // With any other content type, a body is read as JSON. The items of a list are accepted or refused individually.
   if (!schema || /ndjson|jsonl/.test(String(type))) return true;
   const value = parse(body);
+  // An item of an import that is not JSON is refused individually, too.
+  if (value === undefined && /^POST \/imports?$/.test(operation.name)) return true;
   return schema.schema.type === 'array' ? Array.isArray(value) : schema.validate(value);
 }
 

@@ -73,8 +73,8 @@ export class Consolidator {
 
   /**
    * Queues a run, which continues a run that a crash interrupted, if any. Calls for the same namespace share its queued
-   * run, which uses the smallest `minAgeMs` of these calls. Rejects with NOT_FOUND if the namespace is deleted during the
-   * run.
+   * run, which uses the smallest `minAgeMs` of these calls. May reject with NOT_FOUND if the namespace is deleted during
+   * the run.
    *
    * @param minAgeMs time since storing after which a working memory is promoted
    */
@@ -212,7 +212,7 @@ export class Consolidator {
       return ended;
     } catch (error) {
       this.#publishProgress(namespace, { state: 'failed' });
-      throw (await this.#isDeleted(ref)) ? createDeletedError() : error;
+      throw (await this.#isDeleted(ref)) ? new NamespaceDeletedError() : error;
     }
   }
 
@@ -308,9 +308,9 @@ export class Consolidator {
   }
 }
 
-function createDeletedError(): MemoryError {
-  return new MemoryError(
-    'NOT_FOUND',
-    'the namespace was deleted during its consolidation; start another consolidation',
-  );
+/** The namespace of a run was deleted during the run. */
+export class NamespaceDeletedError extends MemoryError {
+  constructor() {
+    super('NOT_FOUND', 'the namespace was deleted during its consolidation; start another consolidation');
+  }
 }

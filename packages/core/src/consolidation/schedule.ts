@@ -1,8 +1,7 @@
-import { MemoryError } from '@memoryd/contract';
 import { BackgroundTask } from '../concurrency/background-task.ts';
 import type { Clock, Telemetry } from '../ports/runtime.ts';
 import type { Storage } from '../ports/storage.ts';
-import type { Consolidator } from './consolidator.ts';
+import { type Consolidator, NamespaceDeletedError } from './consolidator.ts';
 
 /**
  * Maximum interval for checking whether runs are due. Limits the delay of a run, as `MIN_CHECKS` does. The first check
@@ -65,8 +64,7 @@ export class ConsolidationSchedule {
     try {
       if (await this.#isDue(namespace)) await consolidator.consolidate(namespace, workingAgeMs);
     } catch (error) {
-      const isDeleted = error instanceof MemoryError && error.code === 'NOT_FOUND';
-      if (!isDeleted) this.#reportFailure(error);
+      if (!(error instanceof NamespaceDeletedError)) this.#reportFailure(error);
     }
   }
 

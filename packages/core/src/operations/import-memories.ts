@@ -1,6 +1,7 @@
 import {
   assertValid,
   createCheck,
+  type ErrorCode,
   ExportedDecline,
   ExportedMemory,
   ExportHeader,
@@ -23,7 +24,7 @@ import type {
 } from '../ports/storage-export.ts';
 import { CHUNK_CHARS, CHUNK_MEMORIES, countChars } from '../record-size.ts';
 import { assertOwnerGiven } from '../request-filter.ts';
-import { toMs, toMsOrNull } from '../time.ts';
+import { toMs, toMsOrNull, withPauses } from '../time.ts';
 import { isPeriod } from '../validity.ts';
 import { beginImport } from './begin-import.ts';
 import type { Core } from './core.ts';
@@ -33,7 +34,10 @@ import { quotaExceeded } from './store-memories.ts';
 /** Maximum links of one import to memories that have not been imported yet. */
 const MAX_PENDING_LINKS = 500_000;
 
-const checkHeader = createCheck(ExportHeader, 'the first line');
+/** Codes of errors of the lines. Other errors, such as a revoked key, must not store anything more. */
+const UNREADABLE_CODES: readonly ErrorCode[] = ['INVALID_REQUEST', 'PAYLOAD_TOO_LARGE'];
+
+const checkHeader = createCheck(ExportHeader, 'the first line or item');
 const checkMemory = createCheck(ExportedMemory, 'line');
 const checkDecline = createCheck(ExportedDecline, 'line');
 const checkScope = createCheck(OwnScopeRequest, 'request');
@@ -76,7 +80,7 @@ export async function importMemories(
 }
 
 async function importAll(importing: Import, lines: AsyncIterable<Uint8Array>): Promise<ImportResponse> {
-  for await (const line of lines) await importing.take(line);
+  for await (const line of withPauses(importing.read(lines))) await importing.take(line);
   return importing.end();
 }
 
@@ -122,6 +126,18 @@ class Import {
     this.#namespace = namespace;
     this.#scope = scope;
     this.#getImportId = getImportId;
+  }
+
+  /** Yields the lines. If the rest of them cannot be read, first stores the lines before it. */
+  async *read(lines: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+    try {
+      yield* lines;
+    } catch (error) {
+      const isUnreadable = error instanceof MemoryError && UNREADABLE_CODES.includes(error.code);
+      if (!this.#header || !isUnreadable) throw error;
+      await this.#write();
+      this.#stop(error);
+    }
   }
 
   async take(bytes: Uint8Array): Promise<void> {
@@ -228,7 +244,8 @@ class Import {
     if (!(error instanceof MemoryError)) throw error;
     const stored = this.#response.imported_count + this.#response.unchanged_count;
     const message = `${error.message}; ${formatCount(stored, 'line is', 'lines are')} stored; repeat the whole import to continue`;
-    throw new MemoryError(error.code, message, { cause: error });
+    const { details } = error.body;
+    throw new MemoryError(error.code, message, { cause: error, ...(details && { details }) });
   }
 
   #count(outcome: ImportOutcome, line: number): void {
@@ -282,7 +299,7 @@ function readJson(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(decoder.decode(bytes));
   } catch {
-    throw invalidRequest([{ path: '', message: 'line must be JSON in UTF-8' }]);
+    throw invalidRequest([{ path: '', message: 'line or item must be JSON in UTF-8' }]);
   }
 }
 
@@ -306,7 +323,7 @@ function readHeader(bytes: Uint8Array): ExportHeader {
   try {
     header = readJson(bytes);
   } catch {
-    throw invalidRequest([{ path: '', message: 'the first line must be the header of an export' }]);
+    throw invalidRequest([{ path: '', message: 'the first line or item must be the header of an export' }]);
   }
   assertValid(checkHeader, header);
   return header as ExportHeader;

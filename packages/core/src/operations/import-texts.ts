@@ -18,6 +18,7 @@ import type { ChangedFields, ImportMark, NewMemory, StoreOutcome } from '../port
 import { CHUNK_CHARS, CHUNK_MEMORIES, countNewChars } from '../record-size.ts';
 import { getRequestDigest } from '../request-digest.ts';
 import { assertOwnerGiven } from '../request-filter.ts';
+import { withPauses } from '../time.ts';
 import { beginImport } from './begin-import.ts';
 import type { Core } from './core.ts';
 import { withScope } from './import-memories.ts';
@@ -131,7 +132,7 @@ class TextImport {
 
   async #store(texts: AsyncIterable<ImportedText>): Promise<void> {
     try {
-      for await (const text of texts) await this.#take(text);
+      for await (const text of withPauses(texts)) await this.#take(text);
     } finally {
       // If the source fails, the texts before the failure are stored.
       await this.#flush();

@@ -1,7 +1,7 @@
 import { getLines, invalidRequest, LIMITS, MemoryError } from '@memoryd/contract';
 import { type TSchema, Type } from '@memoryd/contract/typebox';
 import type { FastifyRequest } from 'fastify';
-import { readJsonElements } from '../imports/parsing/read-json.ts';
+import { type FoundValue, readJsonElements } from '../imports/parsing/read-json.ts';
 import { getMediaType } from './request-headers.ts';
 
 /** The content type of bodies with one JSON value per line, as the OpenAPI document names it. */
@@ -39,12 +39,17 @@ export function createListContent(list: TSchema & { items: TSchema }, name: stri
   };
 }
 
+/** The description of an import of a JSON array whose rest cannot be read. */
+export const BROKEN_ARRAY =
+  'If the rest of a JSON array cannot be read, for example after a missing quotation mark or bracket, the import ends with ' +
+  'an error; the items before stay stored.';
+
 /**
- * Yields the items of a streamed body: its lines, or with the content type `application/json`, the elements of an array
- * as they stand there. An element that cannot be read becomes an item that is no JSON, as a broken line is.
+ * Yields the items of a streamed body: its lines, or with the content type `application/json`, the text of each element of
+ * an array. An element that cannot be read becomes an item that is not JSON, like a broken line.
  *
  * @throws MemoryError PAYLOAD_TOO_LARGE for a line or an element above `LIMITS.exportLineBytes`; INVALID_REQUEST for JSON
- *   that is no array
+ *   that is not an array, and after the last readable element of an array whose rest cannot be read
  */
 export function getItems(request: FastifyRequest, chunks: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
   const maxBytes = LIMITS.exportLineBytes;
@@ -54,20 +59,30 @@ export function getItems(request: FastifyRequest, chunks: AsyncIterable<Uint8Arr
 const UNREADABLE = Buffer.from('unreadable');
 
 async function* getElements(chunks: AsyncIterable<Uint8Array>, maxBytes: number): AsyncIterable<Uint8Array> {
-  let isArray = false;
+  let count = 0;
+  let isEmpty = false;
   for await (const found of readJsonElements(chunks, maxBytes)) {
-    if ('value' in found) {
-      // Nothing between two commas would pass for a blank line, which is skipped.
-      yield found.value.length > 0 ? found.value : UNREADABLE;
-    } else if (found.isTooLarge) {
-      throw new MemoryError('PAYLOAD_TOO_LARGE', `item ${found.number} must be at most ${maxBytes} bytes`);
-    } else if (found.place === '$' && !isArray) {
-      throw invalidRequest([{ path: '', message: MUST_BE_ARRAY }]);
-    } else {
-      yield UNREADABLE;
-    }
-    isArray = true;
+    // An empty element (`[1,,2]`) must be refused here: as a blank line it would be skipped.
+    if (isEmpty) yield UNREADABLE;
+    isEmpty = 'value' in found && found.value.length === 0;
+    if (!isEmpty) yield toItem(found, count, maxBytes);
+    count = found.number;
   }
+  if (isEmpty) throw brokenAfter(count - 1, 'a comma must not follow the last item');
+}
+
+/** @param count number of items before this one */
+function toItem(found: FoundValue<Buffer>, count: number, maxBytes: number): Buffer {
+  if ('value' in found) return found.value;
+  if (found.isTooLarge)
+    throw new MemoryError('PAYLOAD_TOO_LARGE', `item ${found.number} must be at most ${maxBytes} bytes`);
+  if (!found.isBroken) return UNREADABLE;
+  const isArray = count > 0 || found.place !== '$';
+  throw isArray ? brokenAfter(count, found.refused) : invalidRequest([{ path: '', message: MUST_BE_ARRAY }]);
+}
+
+function brokenAfter(count: number, reason: string): MemoryError {
+  return invalidRequest([{ path: '', message: `the JSON array cannot be read after item ${count}: ${reason}` }]);
 }
 
 const MUST_BE_ARRAY =

@@ -9,7 +9,7 @@ interface JsonObject {
   [name: string]: Json;
 }
 
-/** Schemas of the contract whose component has another name, because the export name says too little or too much. */
+/** Components that are not named after their export, such as `Error` for the body of an error. */
 const RENAMED: Readonly<Record<string, string>> = {
   ErrorResponse: 'Error',
   SessionSummary: 'Session',

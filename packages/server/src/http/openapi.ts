@@ -92,7 +92,7 @@ function withMetadataParameter(schema: FastifySchema): FastifySchema {
   return { ...schema, querystring: { ...querystring, properties: { ...properties, metadata: parameter } } };
 }
 
-/** Adds what the schema of a route cannot contain: how query parameters are written, and which may be empty. */
+/** Adds two facts that the schema of a route cannot contain: how query parameters are written, and which may be empty. */
 function withParameterStyles(document: ApiDocument): ApiDocument {
   for (const [path, methods] of Object.entries(document.paths ?? {})) {
     for (const [method, { parameters = [] }] of Object.entries(methods)) {

@@ -11,7 +11,8 @@ export const consolidate: Route = (app, { getApi }) => {
     summary: 'Run a consolidation now: promote, merge, distil and expire memories',
     description:
       'Waits for a current run, and then starts a new run or joins one that has not started. Takes no body, or `{}`. ' +
-      '`dry_run=true` returns the planned changes without waiting for a run.',
+      '`dry_run=true` returns the planned changes without waiting for a run. May respond with `NOT_FOUND` if the namespace ' +
+      'is deleted during the run.',
     tags: ['service'],
     querystring: ConsolidateRequest,
     response: createResponseSchemas(ConsolidateResponse, 'NOT_FOUND'),

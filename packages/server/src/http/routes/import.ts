@@ -1,7 +1,7 @@
 import { ExportLine, FileImportResponse, ImportFileRequest, ImportResponse, invalidRequest } from '@memoryd/contract';
 import { Type } from '@memoryd/contract/typebox';
 import { getUploadFolder, removeLeftUploads } from '../../imports/uploads.ts';
-import { createListContent, getItems } from '../lines-body.ts';
+import { BROKEN_ARRAY, createListContent, getItems } from '../lines-body.ts';
 import { createResponseSchemas } from '../response-schemas.ts';
 import { getStreamedBody, registerStreamed } from '../streamed-body.ts';
 import { createUploadImport } from '../upload-import.ts';
@@ -25,7 +25,8 @@ export const importMemories: Route = (app, context) => {
     operationId: 'importMemories',
     summary: 'Import exported memories, or a file of another program',
     description:
-      'Without `from`, accepts the output of `GET /export`, of any length, or the same lines as items of a JSON array. Each memory is stored completely, or refused. A ' +
+      'Without `from`, accepts the output of `GET /export`, of any length, or the same lines as items of a JSON array. Each memory is stored completely, or refused. ' +
+      `${BROKEN_ARRAY} A ` +
       'memory that already exists is left unchanged, so an interrupted import can be sent again from the beginning. A ' +
       'memory keeps its id, unless the id belongs to another user or agent: then it is stored under a new id, which ' +
       '`new_ids` names. With `from`, accepts a file that another program exported, or a zip of such files, as it is, with ' +

@@ -10,7 +10,7 @@ import {
 } from '@memoryd/contract';
 import { Type } from '@memoryd/contract/typebox';
 import { refuseBody, tryParseJson } from '../json-body.ts';
-import { createListContent, getItems } from '../lines-body.ts';
+import { BROKEN_ARRAY, createListContent, getItems } from '../lines-body.ts';
 import { createResponseSchemas } from '../response-schemas.ts';
 import { getStreamedBody, registerStreamed } from '../streamed-body.ts';
 import { ImportPath } from './parameters.ts';
@@ -23,7 +23,8 @@ export const importTexts: Route = (app, context) => {
     summary: 'Import texts of another program',
     description:
       'Accepts any number of texts, one per line or as a JSON array, each with the `external_id` that it has in the other program. Each text is stored ' +
-      'completely, or refused and listed with its external id or its number. Texts that already exist are not stored ' +
+      `completely, or refused and listed with its external id or its number. ${BROKEN_ARRAY} ` +
+      'Texts that already exist are not stored ' +
       'again, so an interrupted import can be sent again from the beginning, and a later one brings only what is new. A ' +
       'text that changed in the source is updated, unless its memory was changed here. `GET /imports` lists ' +
       'the import, and `DELETE /imports/{id}` undoes it.',

@@ -325,7 +325,7 @@ describe('the export of ChatGPT', () => {
     const cut = await read(text.slice(0, -200));
 
     expect(cut.ids).toEqual(['chatgpt:c1/m1']);
-    expect(cut.refused).toEqual([{ place: 'conversation 2', reason: 'the file ends in the middle' }]);
+    expect(cut.refused).toEqual([{ place: 'conversation 2', reason: 'the JSON ends in the middle' }]);
     expect((await read(text.slice(0, -200), { isTruncated: true })).refused).toEqual([
       { place: 'conversation 2', reason: 'the entry is truncated' },
     ]);

@@ -367,7 +367,7 @@ describe('the export of Claude', () => {
     const { ids, refused } = await read(JSON.stringify([chain([ASK]), chain([ANSWER])]).slice(0, -100));
 
     expect(ids).toEqual(['claude:m1']);
-    expect(refused).toEqual([{ place: 'item 2', reason: 'the file ends in the middle' }]);
+    expect(refused).toEqual([{ place: 'item 2', reason: 'the JSON ends in the middle' }]);
   });
 
   it.each([

@@ -78,7 +78,7 @@ export class JsonSpan {
     return end;
   }
 
-  /** Returns the text of the value, which may be no JSON. */
+  /** Returns the text of the value, which may not be JSON. */
   getBytes(): { value: Buffer } | { refused: string; isTooLarge: boolean } {
     if (this.#refused !== undefined) {
       return { refused: this.#toReason(this.#refused), isTooLarge: this.#isTooLarge };

@@ -203,13 +203,15 @@ describe('reading the values of a JSON document', () => {
     ['nothing', ' \n', 'the file must not be empty'],
     ['brackets that do not match', '[}', 'brackets must match; see byte 1'],
   ])('refuses a document of %s once', async (_, bytes, refused) => {
-    expect(await read(bytes, ['*', 'results.*'])).toEqual([{ place: expect.any(String), number: 1, refused }]);
+    expect(await read(bytes, ['*', 'results.*'])).toEqual([
+      { place: expect.any(String), number: 1, refused, isBroken: true },
+    ]);
   });
 
   it('refuses what follows the document, after its values', async () => {
     expect(await read('[1]\n[2]', ['*'])).toEqual([
       { place: '*', number: 1, value: 1 },
-      { place: '$', number: 1, refused: 'nothing must follow the end of the document, at byte 4' },
+      { place: '$', number: 1, refused: 'nothing must follow the end of the document, at byte 4', isBroken: true },
     ]);
   });
 
@@ -228,7 +230,7 @@ describe('reading the values of a JSON document', () => {
     expect(await read(chunks(), ['*'])).toEqual([
       { place: '*', number: 1, value: 1 },
       { place: '*', number: 2, value: { a: 2 } },
-      { place: '*', number: 3, refused: 'the entry is truncated' },
+      { place: '*', number: 3, refused: 'the entry is truncated', isBroken: true },
     ]);
   });
 
@@ -250,15 +252,15 @@ describe('readJsonElements', () => {
     return found;
   }
 
-  it('returns the elements of an array as they stand there, even those that are no JSON', async () => {
+  it('returns the text of each element unchanged, even if it is not JSON', async () => {
     expect(await readElements('[{"a": 1e400}, nope , "x,]" ,7]')).toEqual(['{"a": 1e400}', 'nope ', '"x,]" ', '7']);
   });
 
-  it('marks the refusal of an element above the maximum size, and reads the next one', async () => {
+  it('refuses an element above the maximum size and reads the next one', async () => {
     expect(await readElements('[1,"0123456789",2]', 10)).toMatchObject(['1', { number: 2, isTooLarge: true }, '2']);
   });
 
-  it('refuses a document that is no array', async () => {
+  it('refuses a document that is not an array', async () => {
     expect(await readElements('{"a":[1]}')).toMatchObject([{ place: '$', refused: 'the file must be a JSON array' }]);
   });
 });

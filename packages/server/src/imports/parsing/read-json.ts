@@ -1,10 +1,13 @@
 import { UnreadableFile } from '../source/source.ts';
 import { CLOSE_ARRAY, CLOSE_OBJECT, COLON, JsonSpan, OPEN_ARRAY, OPEN_OBJECT } from './json-span.ts';
 
-/** A value at a wanted place, or why it cannot be read. `number` counts the values of a place from 1. */
+/**
+ * A value at a wanted place, or why it cannot be read. `number` counts the values of a place from 1. With `isBroken`, the
+ * rest of the document cannot be read either.
+ */
 export type FoundValue<Value = unknown> =
   | { place: string; number: number; value: Value }
-  | { place: string; number: number; refused: string; isTooLarge?: boolean };
+  | { place: string; number: number; refused: string; isTooLarge?: boolean; isBroken?: true };
 
 const DEFAULT_MAX_BYTES = 64 * 1024 * 1024;
 
@@ -37,7 +40,7 @@ export async function* readJsonValues(
 
 /**
  * Reads the elements of a JSON document that is an array, as `readJsonValues` does, without parsing them. An element may
- * be no JSON. `isTooLarge` is true for an element above the maximum size.
+ * not be JSON. `isTooLarge` is true for an element above the maximum size.
  *
  * @param maxBytes maximum size of one element
  */
@@ -123,7 +126,7 @@ class JsonSplitter<Value> {
     }
     const isElementOrField = this.#container === 'array' || !this.#place?.endsWith('.*');
     if (span?.isComplete && this.#place !== undefined && isElementOrField) yield this.#found(span, this.#place);
-    yield this.#break(failure ?? 'the file ends in the middle');
+    yield this.#break(failure ?? 'the JSON ends in the middle');
   }
 
   #skipSpace(chunk: Buffer, from: number): number {
@@ -241,6 +244,6 @@ class JsonSplitter<Value> {
   #break(refused: string): FoundValue<Value> {
     this.isBroken = true;
     const place = this.#place ?? '$';
-    return { place, number: this.#count(place), refused };
+    return { place, number: this.#count(place), refused, isBroken: true };
   }
 }
