@@ -1,11 +1,11 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { createTemporaryFolder } from './folders.ts';
 import { send } from './http.ts';
-import { eventually, launch } from './process.ts';
+import { eventually, launch, runServer } from './process.ts';
 
 const serverPackage = fileURLToPath(new URL('..', import.meta.url));
 const hasScript = spawnSync('script', ['--version']).status === 0;
@@ -62,6 +62,46 @@ describe('memoryd serve', () => {
       'server_stopping',
       'server_stopped',
     ]);
+  });
+
+  it.each([
+    { option: '--stop-with-stdin', flags: ['--stop-with-stdin'], cause: 'end of standard input' },
+    { option: 'no option', flags: [], cause: 'SIGTERM' },
+  ])('logs the cause "$cause" of a stop after the end of stdin, with $option', async ({ flags, cause }) => {
+    const dbPath = join(createTemporaryFolder(), 'memory.db');
+    const server = launch(['serve', '--db-path', dbPath, ...flags], env);
+    const url = await eventually('the start', START_TIMEOUT_MS, () => {
+      return /"server_started","url":"([^"]*)"/.exec(server.output())?.[1];
+    });
+    server.endInput();
+    if (cause === 'SIGTERM') {
+      expect(await send(Number(new URL(url).port), { path: '/health' })).toMatchObject({ status: 200 });
+      await server.end('SIGTERM');
+    }
+    const { code, stdout } = await server.exited;
+    expect(code).toBe(0);
+    expect(stdout).toContain(`"event":"server_stopping","cause":"${cause}"`);
+    expect(stdout).toContain('"event":"server_stopped"');
+  });
+
+  it.each(['/dev/null', '/etc/passwd', '/', '&-'])(
+    'refuses --stop-with-stdin with standard input < %s',
+    async (input) => {
+      const dbPath = join(createTemporaryFolder(), 'memory.db');
+      const under = ['sh', '-c', `exec "$@" <${input}`, 'sh'];
+      const { code, stderr } = await runServer(['serve', '--db-path', dbPath, '--stop-with-stdin'], env, { under });
+      expect(code).toBe(2);
+      expect(stderr).toContain('--stop-with-stdin requires a pipe or a terminal as standard input');
+      expect(existsSync(dbPath)).toBe(false);
+    },
+  );
+
+  it('logs the cause of a stop before the start', async () => {
+    const dbPath = join(createTemporaryFolder(), 'memory.db');
+    const under = ['sh', '-c', 'true | "$@"', 'sh'];
+    const { code, stdout } = await runServer(['serve', '--db-path', dbPath, '--stop-with-stdin'], env, { under });
+    expect(code).toBe(0);
+    expect(stdout).toContain('"event":"server_stopping","cause":"end of standard input"');
   });
 });
 

@@ -114,15 +114,22 @@ describe('a service of the user', () => {
     expect(await findObstacle(machine, await getCommand(machine))).toContain('memoryd serve');
   });
 
-  it('installing fails in the cache of npx, and the error names the command that installs memoryd', async () => {
-    const machine = createMachine('linux');
-    const command = {
-      ...(await getCommand(machine)),
-      script: '/home/ada/.npm/_npx/1a2b/node_modules/memoryd/bin/memoryd.mjs',
-    };
-    await expect(installService(machine, command)).rejects.toThrow('npm install -g memoryd');
-    expect(getPaths(machine.home)).toEqual([]);
-  });
+  it.each([
+    ['npx', '.npm/_npx/1a2b', 'npm install -g memoryd'],
+    [
+      'uvx',
+      '.cache/uv/archive-v0/1a2b/lib/python3.13/site-packages/memoryd_server/service',
+      'uv tool install memoryd-server',
+    ],
+  ])(
+    'installing fails in the cache of %s, and the error names the command that installs memoryd',
+    async (_, folder, install) => {
+      const machine = createMachine('linux');
+      const script = `/home/ada/${folder}/node_modules/memoryd/bin/memoryd.mjs`;
+      await expect(installService(machine, { ...(await getCommand(machine)), script })).rejects.toThrow(install);
+      expect(getPaths(machine.home)).toEqual([]);
+    },
+  );
 
   it('installing leaves no file if systemd does not start the service', async () => {
     const machine = createMachine('linux');

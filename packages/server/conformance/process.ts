@@ -15,7 +15,10 @@ const START_TIMEOUT_MS = 30_000;
 const STOP_TIMEOUT_MS = 15_000;
 const serverPackage = fileURLToPath(new URL('..', import.meta.url));
 
-export interface ProcessOptions extends ServerOptions, ProcessEnvironment {}
+export interface ProcessOptions extends ServerOptions, ProcessEnvironment {
+  /** Further arguments of `memoryd`. */
+  flags?: readonly string[];
+}
 
 /** Environment of a server process. */
 export interface ProcessEnvironment {
@@ -32,6 +35,8 @@ export interface ServerProcess extends RunningServer {
   pid: number;
   /** Stops reading standard output until the process has exited. */
   leaveUnread(): void;
+  /** Closes standard input. */
+  endInput(): void;
   /** Shuts the process down gracefully. Further calls return the same exit. */
   stop(signal?: 'SIGTERM' | 'SIGINT'): Promise<Exit>;
   /** Kills the process with SIGKILL. */
@@ -63,7 +68,7 @@ export async function freePort(): Promise<number> {
  */
 export async function startProcess(options: ProcessOptions = {}): Promise<ServerProcess> {
   const database = options.dbPath ?? options.database ?? (await newDatabase());
-  const args = ['--host', '127.0.0.1', '--port', '0', ...databaseFlags(database)];
+  const args = ['--host', '127.0.0.1', '--port', '0', ...databaseFlags(database), ...(options.flags ?? [])];
   const process = launch(args, { ...databaseEnvironment(database), ...options.env }, options);
   const port = await getPort(process);
   await untilHealthy(port, process);
@@ -71,6 +76,7 @@ export async function startProcess(options: ProcessOptions = {}): Promise<Server
   return Object.assign(new ServerUnderTest(port, database, process.output, stop), {
     pid: process.pid,
     leaveUnread: process.leaveUnread,
+    endInput: process.endInput,
     stop,
     kill: () => process.end('SIGKILL'),
   });

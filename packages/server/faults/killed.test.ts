@@ -425,6 +425,28 @@ describe.concurrent('stopping a server during a request', () => {
     expect(client.server.records().at(-1)?.event).toBe('server_stopped');
   });
 
+  it.each(['SIGINT', 'SIGTERM'] as const)('the end of standard input and %s are one orderly stop', async (signal) => {
+    const client = await startProcessClient({ env, flags: ['--stop-with-stdin'] });
+    await beginRequest(client, '/store', 1000);
+    client.server.endInput();
+    await untilStopping(client);
+    expect((await client.server.stop(signal)).code).toBe(0);
+    expect(client.server.records().at(-1)?.event).toBe('server_stopped');
+  });
+
+  it.each(['SIGINT', 'SIGTERM'] as const)(
+    'the end of standard input after %s does not force the stop',
+    async (signal) => {
+      const client = await startProcessClient({ env, flags: ['--stop-with-stdin'] });
+      await beginRequest(client, '/store', 1000);
+      const stopped = client.server.stop(signal);
+      await untilStopping(client);
+      client.server.endInput();
+      expect((await stopped).code).toBe(0);
+      expect(client.server.records().at(-1)?.event).toBe('server_stopped');
+    },
+  );
+
   it('stopping a server during a request is forced by a second signal, and the aborted requests are logged', async () => {
     const { client } = await startWithRequest();
     void client.server.stop();

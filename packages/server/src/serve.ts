@@ -13,7 +13,7 @@ import { createReadableLog } from './log-lines.ts';
 import { createMetrics } from './metrics/metrics.ts';
 import { getBanner } from './serve-banner.ts';
 import type { Settings } from './settings/read.ts';
-import { exitOnDefect, outliveHangup, STOP_SIGNALS, stopOnSignal } from './stop.ts';
+import { exitOnDefect, onStop, outliveHangup, type StopOptions, stopOnCause } from './stop.ts';
 import { VERSION } from './version.ts';
 import { waitForDatabase } from './wait-for-database.ts';
 
@@ -37,23 +37,30 @@ export interface StartOptions extends Pick<PressureLimits, 'lateLoopMs'> {
   onTelemetry?: (telemetry: Telemetry) => void;
 }
 
-/** Runs the server until a signal stops the process. On a terminal, shows a banner and readable log lines. */
-export async function serve(settings: Settings): Promise<void> {
+/**
+ * Runs the server until a signal, or with `stopWithStdin` the end of standard input, stops the process. On a terminal,
+ * shows a banner and readable log lines.
+ */
+export async function serve(settings: Settings, options: StopOptions = {}): Promise<void> {
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`);
   const output = logOutput('stdout');
   const exit = (code: number): void => void output.end().then(() => process.exit(code));
-  // Until the service has started, there is no pending work, so a signal exits at once.
-  const exitAtOnce = () => exit(0);
-  for (const signal of STOP_SIGNALS) process.on(signal, exitAtOnce);
+  let telemetry: Telemetry | undefined;
+  // Until the service has started, there is no pending work, so the process exits at once.
+  const removeListeners = onStop((cause) => {
+    telemetry?.report({ level: 'info', component: 'server', event: 'server_stopping', facts: { cause } });
+    exit(0);
+  }, options);
   const isTerminal = process.stdout.isTTY === true;
   const service = await startService(settings, isTerminal ? createReadableLog(output) : output, {
-    onTelemetry(telemetry) {
-      exitOnDefect(telemetry, exit);
-      outliveHangup(telemetry);
+    onTelemetry(created) {
+      telemetry = created;
+      exitOnDefect(created, exit);
+      outliveHangup(created);
     },
   });
-  for (const signal of STOP_SIGNALS) process.off(signal, exitAtOnce);
-  stopOnSignal(service, exit);
+  removeListeners();
+  stopOnCause(service, exit, options);
   if (isTerminal) output.write(getBanner(settings, service.url, await areKeysNeeded(service.engine, settings)));
   await reportStart(service);
 }

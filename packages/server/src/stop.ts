@@ -24,29 +24,65 @@ export interface StoppableService {
   telemetry: Telemetry;
 }
 
+/** The causes for which a service stops. */
+export interface StopOptions {
+  /** Also stop when standard input ends. */
+  stopWithStdin?: boolean | undefined;
+}
+
+/** The signals that end a service. */
+const STOP_SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+
+type StopCause = (typeof STOP_SIGNALS)[number] | typeof END_OF_STDIN;
+
+const END_OF_STDIN = 'end of standard input';
+
 /**
- * Stops the service on SIGINT or SIGTERM: refuses new connections, cuts off requests that are still pending after
+ * Calls `stop` on SIGINT and SIGTERM, and with `stopWithStdin` when standard input ends.
+ *
+ * @returns a function that removes the listeners
+ */
+export function onStop(stop: (cause: StopCause) => void, { stopWithStdin = false }: StopOptions): () => void {
+  const stopAtEnd = () => stop(END_OF_STDIN);
+  for (const signal of STOP_SIGNALS) process.on(signal, stop);
+  // `close` also follows an error. Without `resume`, a stream that nobody reads has no end.
+  if (stopWithStdin)
+    process.stdin
+      .on('error', () => {})
+      .on('close', stopAtEnd)
+      .resume();
+  return () => {
+    for (const signal of STOP_SIGNALS) process.off(signal, stop);
+    if (stopWithStdin) process.stdin.off('close', stopAtEnd);
+  };
+}
+
+/**
+ * Stops the service on the causes of `onStop`: refuses new connections, cuts off requests that are still pending after
  * `REQUESTS_GRACE_MS`, writes the engine's pending data, and closes the engine. Exits with code 0, or with code 1 if
  * stopping fails, if stopping exceeds `STOP_LIMIT_MS`, or if a second signal is received. The same signal within
- * `REPEATED_SIGNAL_MS` of the first is ignored. Requests that were cut off are logged.
+ * `REPEATED_SIGNAL_MS` of the first is ignored, as is the end of standard input after a signal: a terminal that sends
+ * SIGINT to a program and its service also ends the program, and so the input. Requests that were cut off are logged.
  *
  * @param exit ends the process after the log is written
  */
-export function stopOnSignal(service: StoppableService, exit: (code: number) => void): void {
+export function stopOnCause(service: StoppableService, exit: (code: number) => void, options: StopOptions = {}): void {
   const { telemetry } = service;
   const force = (why: string): void => {
     reportForcedStop(service, why);
     exit(1);
   };
-  let first: { signal: NodeJS.Signals; at: number } | undefined;
-  const stop = (signal: NodeJS.Signals): void => {
-    const at = performance.now();
-    if (first !== undefined) {
-      if (signal !== first.signal || at - first.at > REPEATED_SIGNAL_MS) force('a second signal');
-      return;
+  let isStopping = false;
+  let first: { signal: StopCause; at: number } | undefined;
+  const stop = (cause: StopCause): void => {
+    if (cause !== END_OF_STDIN) {
+      const at = performance.now();
+      if (first && (cause !== first.signal || at - first.at > REPEATED_SIGNAL_MS)) force('a second signal');
+      first ??= { signal: cause, at };
     }
-    first = { signal, at };
-    telemetry.report({ level: 'info', component: 'server', event: 'server_stopping', facts: { signal } });
+    if (isStopping) return;
+    isStopping = true;
+    telemetry.report({ level: 'info', component: 'server', event: 'server_stopping', facts: { cause } });
     setTimeout(() => force('the stop deadline was exceeded'), STOP_LIMIT_MS).unref();
     stopService(service).then(
       () => {
@@ -59,11 +95,8 @@ export function stopOnSignal(service: StoppableService, exit: (code: number) => 
       },
     );
   };
-  for (const signal of STOP_SIGNALS) process.on(signal, stop);
+  onStop(stop, options);
 }
-
-/** The signals that end a service. */
-export const STOP_SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
 /** Ignores SIGHUP, which log rotation tools send: the log goes to standard output, so there is no file to reopen. */
 export function outliveHangup(telemetry: Telemetry): void {

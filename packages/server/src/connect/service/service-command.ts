@@ -29,7 +29,17 @@ export function toArguments({ node, script, port, dbPath }: ServiceCommand): str
   );
 }
 
-/** Returns whether a script is in the cache of npx, from which npm may delete it at any time. */
-export function isInNpxCache(script: string): boolean {
-  return /[\\/]_npx[\\/]/.test(script);
+/** Caches of package runners, which may be emptied at any time, and the commands that install memoryd to stay. */
+const CACHES = [
+  { path: /[\\/]_npx[\\/]/, runner: 'npx', install: 'npm install -g memoryd' },
+  {
+    path: /[\\/]archive-v\d+[\\/].*[\\/]memoryd_server[\\/]/,
+    runner: 'uvx',
+    install: 'uv tool install memoryd-server',
+  },
+];
+
+/** Returns the package runner whose cache contains a script, and the command that installs memoryd instead. */
+export function findRunner(script: string): { runner: string; install: string } | undefined {
+  return CACHES.find(({ path }) => path.test(script));
 }

@@ -6,7 +6,7 @@ import { VERSION } from '../../version.ts';
 import { removeEmptyFolders } from '../edit/files.ts';
 import type { Machine } from '../types.ts';
 import { launchd } from './launchd.ts';
-import { isInNpxCache, type ServiceCommand } from './service-command.ts';
+import { findRunner, type ServiceCommand } from './service-command.ts';
 import type { ServiceManager } from './service-manager.ts';
 import { systemd } from './systemd.ts';
 
@@ -56,13 +56,12 @@ export async function findObstacle(machine: Machine, { script }: ServiceCommand)
       'start the service yourself with memoryd serve, and keep it running'
     );
   }
-  if (isInNpxCache(script)) {
-    return (
-      'this memoryd runs from the cache of npx, which npm may delete; run npm install -g memoryd, and memoryd connect ' +
-      'again'
-    );
-  }
-  return undefined;
+  const cache = findRunner(script);
+  return (
+    cache &&
+    `this memoryd runs from the cache of ${cache.runner}, which may be emptied; run ${cache.install}, and memoryd ` +
+      'connect again'
+  );
 }
 
 /**
