@@ -48,7 +48,7 @@ export function toItemFields(item: Item, field: string): ItemFields {
 
 /** Returns the item of a memory from its attachment, if it has one that is a JSON object, or else from its metadata. */
 export function getItem({ metadata, attachment }: ItemFields): Item {
-  // Any program can store an attachment, so it may be no JSON.
+  // Any program can store an attachment, so it may not be JSON.
   return (attachment ? parseObject<Item>(attachment) : undefined) ?? metadata ?? {};
 }
 

@@ -56,6 +56,17 @@ const OUTPUT = [
   'error: NOT_FOUND',
 ].join('\n');
 
+/** Forgets memories with a filter whose value is None, and prints the response. */
+const FORGET_NONE = `
+import os
+from memoryd_client import Client
+from memoryd_client.api.memories import forget_memories
+from memoryd_client.models import MetadataFilter
+
+client = Client(base_url=os.environ["MEMORYD_URL"])
+print(forget_memories.sync(client=client, user_id="joan", metadata=MetadataFilter.from_dict({"room": None})))
+`;
+
 describe('clients generated from the OpenAPI document', () => {
   const service = useServer({ env: { ...WORDS_ONLY, SERVICE_API_KEY: OPERATOR } });
 
@@ -70,6 +81,7 @@ describe('clients generated from the OpenAPI document', () => {
     const [install = '', generate = ''] = blocks
       .filter(({ language }) => language === 'sh')
       .flatMap(({ code }) => code.trim().split('\n'));
+    const open = useServer({ env: WORDS_ONLY });
     let project: Project;
     let generated: Exit;
 
@@ -90,7 +102,7 @@ describe('clients generated from the OpenAPI document', () => {
       expect(code, output).toBe(0);
     });
 
-    it(`the program for ${name} stores, recalls and lists with filters, exports, imports and meets an error`, async () => {
+    it(`the program for ${name} stores, recalls and lists with filters, exports, imports and handles an error`, async () => {
       const { code, output } = await project.run(run, {
         MEMORYD_URL: `http://127.0.0.1:${service.server.port}`,
         MEMORYD_API_KEY: await addKey(name, 'operate'),
@@ -98,6 +110,25 @@ describe('clients generated from the OpenAPI document', () => {
       });
       expect(code, output).toBe(0);
       expect(output.trim()).toBe(OUTPUT);
+    });
+
+    if (name === 'openapi-python-client') {
+      it('the Python client forgets nothing for a metadata filter with None', async () => {
+        await open.store({ content: 'The sink is full.', user_id: 'joan', metadata: { room: 1 } });
+        project.write('forget_none.py', FORGET_NONE);
+        const env = { MEMORYD_URL: `http://127.0.0.1:${open.server.port}` };
+        const { code, output } = await project.run('python forget_none.py', env);
+        expect(code, output).toBe(0);
+        expect(output).toContain('INVALID_REQUEST');
+        expect((await open.memories('user_id=joan')).memories).toHaveLength(1);
+      });
+    }
+
+    it(`the program for ${name} runs without a key against a service without keys`, async () => {
+      const { code, output } = await project.run(run, { MEMORYD_URL: `http://127.0.0.1:${open.server.port}` });
+      expect(code, output).toBe(0);
+      // The copy is the same namespace, which has these memories.
+      expect(output.trim()).toBe(OUTPUT.replace('imported: 2', 'imported: 0'));
     });
 
     it(`the guide shows the installed versions for ${name}, and code of its program`, () => {

@@ -56,9 +56,8 @@ export class Project {
 
   /** Runs a command of a shell in the project until it exits, whatever its exit code. */
   run(command: string, env: Record<string, string> = {}): Promise<Exit> {
-    // The Node of the tests runs TypeScript. The compiler is that of the workspace, which is faster than the one that the
-    // generators need.
-    const folders = [dirname(process.execPath), join(root, 'node_modules/.bin'), ...COMMAND_FOLDERS];
+    // The Node of the tests runs TypeScript.
+    const folders = [dirname(process.execPath), ...COMMAND_FOLDERS];
     const PATH = [...folders, process.env.PATH].join(delimiter);
     const options = { cwd: this.#folder, env: { ...process.env, NO_COLOR: '1', ...env, PATH }, timeout: TIMEOUT_MS };
     return new Promise((resolve) => {

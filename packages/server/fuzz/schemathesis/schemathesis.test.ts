@@ -1,12 +1,12 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { HealthResponse } from '@memoryd/contract';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createTemporaryFolder } from '../../conformance/folders.ts';
 import { send } from '../../conformance/http.ts';
+import { getInstalledFolder, installFromPypi } from '../../conformance/install-packages.ts';
 import { startProcess } from '../../conformance/process.ts';
 import { expectCleanEnd, WORDS_ONLY } from '../../conformance/under-test.ts';
 
@@ -19,18 +19,7 @@ const INSTALL_TIMEOUT_MS = 300_000;
 const API_KEY = 'schemathesis-0123456789-0123456789';
 
 const folder = fileURLToPath(new URL('.', import.meta.url));
-const environment = join(folder, '.venv');
-
-/** Installs the version in requirements.txt, unless it is installed. */
-function install(): void {
-  const requirements = join(folder, 'requirements.txt');
-  const installed = join(environment, 'requirements.txt');
-  if (existsSync(installed) && readFileSync(installed, 'utf8') === readFileSync(requirements, 'utf8')) return;
-  execFileSync('python3', ['-m', 'venv', '--clear', environment]);
-  const pip = ['install', '--quiet', '--disable-pip-version-check', '--requirement', requirements];
-  execFileSync(join(environment, 'bin/pip'), pip);
-  copyFileSync(requirements, installed);
-}
+const requirements = join(folder, 'requirements.txt');
 
 /** Tests the service on a port for `SECONDS`. Returns the exit code and the report. */
 async function runSchemathesis(port: number, options: string[]): Promise<{ code: number; report: string }> {
@@ -38,7 +27,7 @@ async function runSchemathesis(port: number, options: string[]): Promise<{ code:
   const limits = ['--max-time', String(SECONDS), '--seed', SEED, '--phases', 'examples,coverage,fuzzing,stateful'];
   const config = join(folder, 'schemathesis.toml');
   const run = spawn(
-    join(environment, 'bin/schemathesis'),
+    join(getInstalledFolder(requirements), 'bin/schemathesis'),
     ['--config-file', config, 'run', url, ...limits, '--no-color', ...options],
     {
       // The tool writes its cache into the working directory.
@@ -54,7 +43,7 @@ async function runSchemathesis(port: number, options: string[]): Promise<{ code:
 }
 
 describe.runIf(process.env.LONG_TESTS)('Schemathesis', () => {
-  beforeAll(install, INSTALL_TIMEOUT_MS);
+  beforeAll(() => installFromPypi(requirements), INSTALL_TIMEOUT_MS);
 
   it.each([
     {

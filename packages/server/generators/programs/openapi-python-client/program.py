@@ -28,8 +28,11 @@ Data = TypeVar("Data")
 URL = os.environ.get("MEMORYD_URL", "http://127.0.0.1:8090")
 
 
-def connect(key: str) -> AuthenticatedClient:
-    return AuthenticatedClient(base_url=URL, token=key)
+def connect(key: str | None) -> AuthenticatedClient:
+    if key:
+        return AuthenticatedClient(base_url=URL, token=key)
+    # The functions require this class. Without a key, the service ignores the header and refuses an empty Authorization.
+    return AuthenticatedClient(base_url=URL, token="", prefix="", auth_header_name="X-No-Key")
 
 
 def get_data(response: Data | ServiceError | None) -> Data:
@@ -45,8 +48,8 @@ def to_request(user_id: str, content: str, room: int) -> StoreRequest:
     return StoreRequest(user_id=user_id, content=content, metadata=Metadata.from_dict({"room": room}))
 
 
-memoryd = connect(os.environ.get("MEMORYD_API_KEY", ""))
-copy = connect(os.environ.get("MEMORYD_COPY_API_KEY", ""))
+memoryd = connect(os.environ.get("MEMORYD_API_KEY"))
+copy = connect(os.environ.get("MEMORYD_COPY_API_KEY"))
 
 memories = [
     to_request("ada", "The light switch of the kitchen is behind the door.", room=1),

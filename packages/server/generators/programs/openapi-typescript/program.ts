@@ -10,8 +10,8 @@ type ServiceError = components['schemas']['Error'];
 
 const baseUrl = process.env.MEMORYD_URL ?? 'http://127.0.0.1:8090';
 
-function connect(key = '') {
-  return createClient<paths>({ baseUrl, headers: { authorization: `Bearer ${key}` } });
+function connect(key?: string) {
+  return createClient<paths>({ baseUrl, headers: key ? { authorization: `Bearer ${key}` } : {} });
 }
 
 /** Returns the data of a response. Throws an error of the service. */

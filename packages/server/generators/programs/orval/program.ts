@@ -17,8 +17,8 @@ import {
 // The generated client reads this variable.
 process.env.MEMORYD_URL ??= 'http://127.0.0.1:8090';
 
-function withKey(key = ''): RequestInit {
-  return { headers: { authorization: `Bearer ${key}` } };
+function withKey(key?: string): RequestInit {
+  return key ? { headers: { authorization: `Bearer ${key}` } } : {};
 }
 
 /** Returns a successful response. Throws an error of the service. */
