@@ -19,9 +19,15 @@ const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclud
   .filter((path) => path !== '' && existsSync(join(root, path)));
 const documents = files.filter((path) => path.endsWith('.md'));
 
+const isReleased = read('CHANGELOG.md')
+  .match(/^## .+$/gm)
+  ?.some((title) => !title.endsWith('(unreleased)'));
+
 describe('documents', () => {
   it.each(documents)('documents link only to existing files in %s', (path) => {
-    const targets = [...read(path).matchAll(/\]\(([^)#\s]+)[^)]*\)/g)].map((match) => match[1] as string);
+    // Code of Python such as `Agent[Guest](name)` looks like a link.
+    const prose = read(path).replaceAll(/^```[\s\S]*?^```$/gm, '');
+    const targets = [...prose.matchAll(/\]\(([^)#\s]+)[^)]*\)/g)].map((match) => match[1] as string);
     const broken = targets.filter(
       (target) => !/^[a-z]+:/.test(target) && !existsSync(join(root, dirname(path), target)),
     );
@@ -46,11 +52,14 @@ describe('documents', () => {
   });
 
   it('documents with an install command state that the packages are not on npm yet', () => {
-    const isReleased = read('CHANGELOG.md')
-      .match(/^## .+$/gm)
-      ?.some((title) => !title.endsWith('(unreleased)'));
     const installing = /npm install (-g )?(?:@|\.\/)?memoryd|^npx memoryd$|\/examples\/mcp\/\S+\.json/m;
     const saying = documents.filter((path) => path !== 'CONTRIBUTING.md' && /not\s+on\s+npm\s+yet/i.test(read(path)));
+    expect(saying).toEqual(isReleased ? [] : documents.filter((path) => installing.test(read(path))));
+  });
+
+  it('documents with an install command of Python state that the packages are not on PyPI yet', () => {
+    const installing = /pip install '?memoryd|uvx memoryd-server/;
+    const saying = documents.filter((path) => path !== 'CONTRIBUTING.md' && /not\s+on\s+PyPI\s+yet/i.test(read(path)));
     expect(saying).toEqual(isReleased ? [] : documents.filter((path) => installing.test(read(path))));
   });
 

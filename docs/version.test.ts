@@ -30,10 +30,13 @@ function run(command: string, ...args: string[]): string {
 
 const { workspaces, version: before } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest;
 const clientVersion = 'packages/client/src/version.ts';
+const pythonVersion = 'clients/python/src/memoryd/_version.py';
+const pythonProjects = ['clients/python/pyproject.toml', 'clients/python-server/pyproject.toml'];
 
 beforeAll(() => {
   const manifests = workspaces.map((folder) => `${folder}/package.json`);
-  for (const path of ['package.json', 'package-lock.json', '.npmrc', 'scripts', clientVersion, ...manifests]) {
+  const files = [...manifests, ...pythonProjects, pythonVersion, clientVersion];
+  for (const path of ['package.json', 'package-lock.json', '.npmrc', 'scripts', ...files]) {
     mkdirSync(dirname(join(copy, path)), { recursive: true });
     cpSync(join(root, path), join(copy, path), { recursive: true });
   }
@@ -57,6 +60,18 @@ it('npm version updates the version of every package and its dependencies on sib
 
 it('npm version updates the VERSION constant of the client', () => {
   expect(read(clientVersion)).toContain("VERSION = '98.7.6'");
+});
+
+it('npm version updates the version of the Python packages and of the server that the client installs', () => {
+  for (const path of pythonProjects) expect(read(path), path).toMatch(/^version = "98\.7\.6"$/m);
+  expect(read('clients/python/pyproject.toml')).toContain('server = ["memoryd-server==98.7.6"]');
+  expect(read(pythonVersion)).toMatch(/^VERSION = "98\.7\.6"$/m);
+  const changed = run('git', 'diff', '--numstat', 'HEAD~1', '--', 'clients').trim().split('\n');
+  expect(changed.map((line) => line.split('\t'))).toEqual([
+    ['1', '1', 'clients/python-server/pyproject.toml'],
+    ['2', '2', 'clients/python/pyproject.toml'],
+    ['1', '1', pythonVersion],
+  ]);
 });
 
 it('npm version changes only versions in the lock file', () => {

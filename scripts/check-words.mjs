@@ -2,7 +2,7 @@
 // 1 if there is any.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { findRefusedWords, findRefusedWordsOfJson } from './words.mjs';
+import { findRefusedWords, findRefusedWordsOfJson, findRefusedWordsOfPython } from './words.mjs';
 
 /** Reads the files that match Git patterns, and returns the words that a check refuses. */
 function check(find, ...patterns) {
@@ -15,6 +15,8 @@ function check(find, ...patterns) {
 
 const found = [
   ...check(findRefusedWords, '*.ts', '*.tsx', '*.mts', '*.mjs', '*.js'),
+  // Without the models, which are generated from the descriptions of the contract.
+  ...check(findRefusedWordsOfPython, '*.py', ':!clients/python/src/memoryd/models.py'),
   ...check(findRefusedWordsOfJson, 'biome.json'),
 ];
 for (const sentence of found) process.stderr.write(`${sentence}\n`);

@@ -29,9 +29,18 @@ rewrite('package-lock.json', ({ packages }) => {
   for (const folder of workspaces) setVersions(packages[folder]);
 });
 
-// In a browser, the client cannot read package.json, so a source file contains the version.
-const clientVersion = `${root}packages/client/src/version.ts`;
-const line = /^export const VERSION = '.*';$/m;
-const source = readFileSync(clientVersion, 'utf8');
-if (!line.test(source)) throw new Error(`${clientVersion} must have a line "export const VERSION = '…';"`);
-writeFileSync(clientVersion, source.replace(line, `export const VERSION = '${version}';`));
+/** Replaces the one match of a pattern in a file. */
+function replaceIn(path, pattern, text) {
+  const source = readFileSync(root + path, 'utf8');
+  if (!pattern.test(source)) throw new Error(`${path} must match ${pattern}`);
+  writeFileSync(root + path, source.replace(pattern, text));
+}
+
+// Source files contain the version, because a client in a browser cannot read package.json.
+replaceIn('packages/client/src/version.ts', /^export const VERSION = '.*';$/m, `export const VERSION = '${version}';`);
+replaceIn('clients/python/src/memoryd/_version.py', /^VERSION = ".*"$/m, `VERSION = "${version}"`);
+for (const project of ['clients/python/pyproject.toml', 'clients/python-server/pyproject.toml']) {
+  replaceIn(project, /^version = ".*"$/m, `version = "${version}"`);
+}
+// The extra `server` of the Python client.
+replaceIn('clients/python/pyproject.toml', /"memoryd-server==[^"]*"/, `"memoryd-server==${version}"`);

@@ -100,6 +100,52 @@ export function findRefusedWordsOfJson(file, text) {
   return format(file, text, found);
 }
 
+/** Strings and comments of Python, so that a quote in a comment starts no string, and # in a string no comment. */
+const PYTHON_TEXT =
+  /[rbfu]{0,2}(?:"""([\s\S]*?)"""|'''[\s\S]*?'''|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|#.*(?:\n[ \t]*#.*)*/gi;
+
+/** Names of Python that end with a preposition. `as_of` is a name of the REST interface. */
+const PYTHON_NAME_RULES = [{ refused: /^(?!as_of$)[a-z]\w*_of$/, rule: 'begin with a verb, such as get_x for x_of' }];
+
+/**
+ * Returns the words of a Python file that the rules refuse, in names, comments, docstrings, and the names of tests, which
+ * are their titles. See `findRefusedWords`.
+ *
+ * @param {string} file
+ * @param {string} text
+ * @returns {string[]}
+ */
+export function findRefusedWordsOfPython(file, text) {
+  const found = [];
+  const addProse = (at, kind, prose) => {
+    for (const message of findRefusedSentences(prose)) found.push({ at, message: `a ${kind} must ${message}` });
+  };
+  // Blanks of the same length keep the positions of the names.
+  const code = text.replaceAll(PYTHON_TEXT, (match, docstring, at) => {
+    const isStatement = text.slice(text.lastIndexOf('\n', at) + 1, at).trim() === '';
+    if (match.startsWith('#')) addProse(at, 'comment', match.replaceAll(/\n?[ \t]*#+[ \t]?/g, ' ').trim());
+    else if (docstring !== undefined && isStatement) addProse(at, 'docstring', joinParagraphs(docstring));
+    return ' '.repeat(match.length);
+  });
+  for (const { 0: name, index } of code.matchAll(/\b[A-Za-z_]\w*/g)) {
+    for (const { refused, rule } of [...NAME_RULES, ...PYTHON_NAME_RULES, ...SPELLING_RULES]) {
+      if (refused.test(name)) found.push({ at: index, message: `the name ${name} must ${rule}` });
+    }
+  }
+  for (const { 1: name, index } of code.matchAll(/\bdef test_(\w+)/g)) {
+    const title = name.replaceAll('_', ' ');
+    for (const { refused, rule } of [...TITLE_RULES, ...SPELLING_RULES]) {
+      if (refused.test(title)) found.push({ at: index, message: `the title of a test must ${rule}: ${title}` });
+    }
+  }
+  return format(file, text, found);
+}
+
+/** Returns a docstring on one line, where a blank line ends a sentence. */
+function joinParagraphs(docstring) {
+  return docstring.trim().replaceAll(/\s*\n\s*/g, (blank) => (/\n[ \t]*\n/.test(blank) ? '. ' : ' '));
+}
+
 function format(file, text, found) {
   return found.map(({ at, message }) => `${file}:${text.slice(0, at).split('\n').length} ${message}`);
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { findRefusedWords, findRefusedWordsOfJson } from './words.mjs';
+import { findRefusedWords, findRefusedWordsOfJson, findRefusedWordsOfPython } from './words.mjs';
 
 describe('the word check', () => {
   it.each([
@@ -41,6 +41,31 @@ describe('the word check', () => {
     'run(`SELECT 1 -- 2`);',
   ])('accepts %j', (code) => {
     expect(findRefusedWords('a.ts', code)).toEqual([]);
+  });
+
+  it.each([
+    ['size_of = 1', 'the name size_of must begin with a verb, such as get_x for x_of'],
+    ['MOST_ROWS = 1', 'the name MOST_ROWS must begin with MAX_'],
+    ['# Rows go.\n# What is old goes.', 'a comment must not begin a sentence with "What": What is old goes.'],
+    ['"""Rows.\n\nThose of a user.\n"""', 'a docstring must not begin a sentence with "Those": Those of a user.'],
+    [
+      'def test_is_rejected(): pass',
+      'the title of a test must begin with its subject, or with a verb such as returns: is rejected',
+    ],
+    ['neighbours: int', 'the name neighbours must use the spelling neighbor'],
+  ])('rejects %j in Python', (code, message) => {
+    expect(findRefusedWordsOfPython('a.py', `x = "#'"\n${code}`)).toEqual([`a.py:2 ${message}`]);
+  });
+
+  it.each([
+    'text = "What is asked for."',
+    "text = '# What is asked for.'",
+    'text = """\nWhat is asked for.\n"""',
+    '"""Tells who\nasked."""',
+    '# It\'s late.\nsizes = 1  # "Rows"',
+    'def test_returns_404_for_an_unknown_id(): pass',
+  ])('accepts %j in Python', (code) => {
+    expect(findRefusedWordsOfPython('a.py', code)).toEqual([]);
   });
 
   it('rejects a message in a JSON file', () => {

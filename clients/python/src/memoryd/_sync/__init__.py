@@ -1,0 +1,1 @@
+"""The synchronous client, which `scripts/generate_sync.py` writes."""
