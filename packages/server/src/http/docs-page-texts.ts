@@ -1,10 +1,14 @@
 /** The project's own HTML, CSS and JavaScript of the API documentation pages. */
 
-/** CSS of the documentation pages: the background, and the links to the other pages. */
+/**
+ * CSS of the documentation pages: the background, and the links to the other pages. Redoc always writes the selected kind
+ * of a body in white, on the primary color, which is light in the dark theme.
+ */
 export const LINKS_STYLE = `:root { color-scheme: light dark }
 body { margin: 0; background: light-dark(#ffffff, #171815) }
 .pages { display: flex; gap: 1.5rem; padding: 0.6rem 1.25rem; font: 15px/1.4 system-ui, sans-serif; background: light-dark(#f6f4ef, #1f201d) }
 .pages a { color: light-dark(#14605b, #7fcdc3) }
+@media (prefers-color-scheme: dark) { #redoc span + div > button { background: #1f201d } }
 `;
 
 /**
