@@ -68,7 +68,7 @@ async function installOnce(versionsFile: string, install: (folder: string) => Pr
   try {
     copyFileSync(versionsFile, join(folder, basename(versionsFile)));
     await install(folder);
-    // Another run may have installed the same versions meanwhile.
+    // Another run may have installed the same versions since the first check.
     if (isInstalled(versionsFile)) return rmSync(folder, { recursive: true });
     rmSync(link, { force: true });
     symlinkSync(basename(folder), link);
