@@ -7,7 +7,11 @@ import socket
 import threading
 from collections.abc import Sequence
 from types import TracebackType
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class _Listener:
@@ -18,6 +22,14 @@ class _Listener:
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
         self._threads = [threading.Thread(target=self._accept)]
         self._threads[0].start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
 
     def _accept(self) -> None:
         while True:
@@ -61,14 +73,6 @@ class LossyProxy(_Listener):
         self._target = (urlsplit(url).hostname or "", urlsplit(url).port or 0)
         super().__init__()
 
-    def __enter__(self) -> LossyProxy:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     def serve(self, connection: socket.socket) -> None:
         request = read_request(connection)
         if request == b"":
@@ -96,14 +100,6 @@ class ScriptedServer(_Listener):
         self._responses = list(responses)
         super().__init__()
 
-    def __enter__(self) -> ScriptedServer:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     def serve(self, connection: socket.socket) -> None:
         request = read_request(connection)
         if request == b"":
@@ -122,14 +118,9 @@ class SlowServer(_Listener):
         self.has_ended = False
         super().__init__()
 
-    def __enter__(self) -> SlowServer:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
         self._is_closing.set()
-        self.close()
+        super().close()
 
     def serve(self, connection: socket.socket) -> None:
         if read_request(connection) == b"":
