@@ -111,6 +111,17 @@ export function useStage({ apiKey, isEmpty = false, ...options }: StageOptions =
   };
 }
 
+/**
+ * Opens an address and waits until the page has its stream of events: it does not show earlier events. The stream of the
+ * page that was open before ends first, so that its late response is not taken for the new one.
+ */
+export async function openWithEvents(page: Page, address: string): Promise<void> {
+  await page.goto('about:blank');
+  const isOpen = page.waitForResponse((response) => new URL(response.url()).pathname === '/events');
+  await page.goto(address);
+  await isOpen;
+}
+
 /** Delays the requests of a page to `path` until the returned function is called. */
 export async function hold(page: Page, path: string | RegExp): Promise<() => void> {
   let release = () => {};

@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../../../packages/server/conformance/process.ts';
 import { FIXTURE_SIZE } from '../fixtures/memories.ts';
-import { hasBrowser, hold, useStage, type Visit } from './browser.ts';
+import { hasBrowser, hold, openWithEvents, useStage, type Visit } from './browser.ts';
 
 describe.runIf(hasBrowser())('dashboard', () => {
   const stage = useStage();
@@ -41,6 +41,7 @@ describe.runIf(hasBrowser())('dashboard', () => {
     });
 
     it('shows new activity and updated counts without a reload', async () => {
+      await openWithEvents(page, `${stage.url}/ui/`);
       await page.waitForSelector('.figure');
       const before = Number(await figure('Working'));
       const { id } = await stage.memory.store({ content: 'Tomasz found the spare key under the third pot' });
@@ -52,10 +53,7 @@ describe.runIf(hasBrowser())('dashboard', () => {
     });
 
     it('shows which agent program stored a memory, and which was given one', async () => {
-      // Events before the stream is open are not shown.
-      const isOpen = page.waitForResponse((response) => new URL(response.url()).pathname === '/events');
-      await page.reload();
-      await isOpen;
+      await openWithEvents(page, `${stage.url}/ui/`);
       const metadata = { project: 'github.com/ada/garden' };
       const memory = { content: 'The peas in the garden need a trellis', user_id: 'gardener', metadata };
       await stage.memory.store({ ...memory, source: 'codex', session_id: 'codex:ab12cd34-5678' });

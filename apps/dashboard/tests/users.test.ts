@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { hasBrowser, useStage, type Visit } from './browser.ts';
+import { hasBrowser, openWithEvents, useStage, type Visit } from './browser.ts';
 
 const SESSION = 'kitchen-talk';
 const SAME = { session_id: SESSION, tags: ['jelly'] };
@@ -79,14 +79,8 @@ describe.runIf(hasBrowser())('dashboard of a service with users', () => {
 
   it('shows the activity of the chosen user, or of all users if no user is chosen', async () => {
     const everybody = await stage.visit('/ui/');
-    const openPage = async (of: Page, query: string) => {
-      const isOpen = of.waitForResponse((response) => new URL(response.url()).pathname === '/events');
-      await of.goto('about:blank');
-      await of.goto(`${stage.url}/ui/#/${query}`);
-      await isOpen;
-    };
-    await openPage(page, '?user_id=anna');
-    await openPage(everybody.page, '');
+    await openWithEvents(page, `${stage.url}/ui/#/?user_id=anna`);
+    await openWithEvents(everybody.page, `${stage.url}/ui/`);
     const labelJar = (user_id: string) => stage.memory.store({ user_id, content: 'The jar has a label' });
     const bens = await labelJar('ben');
     const annas = await labelJar('anna');
