@@ -4,6 +4,7 @@ import {
   type CallOptions,
   eachImport,
   eachMemory,
+  eachRecall,
   eachSession,
   eachUser,
   type ImportedFile,
@@ -41,7 +42,14 @@ const CALLS: Record<string, (memory: ScopedClient, call: CallOptions) => Promise
   memory: (memory, call) => memory.memory('nobody', call),
   history: (memory, call) => memory.history('nobody', {}, call),
   memories: (memory, call) => memory.memories({}, call),
+  facets: (memory, call) => memory.facets({ field: 'tag' }, call),
+  growth: (memory, call) => memory.growth({ step: 'day' }, call),
+  map: (memory, call) => memory.map({}, call),
+  related: (memory, call) => memory.related('nobody', {}, call),
+  recalls: (memory, call) => memory.recalls({}, call),
   update: (memory, call) => memory.update('nobody', { importance: 1 }, call),
+  updateMany: (memory, call) => memory.updateMany({ tag: ['none'] }, { importance: 1 }, call),
+  undoChange: (memory, call) => memory.undoChange('nobody', call),
   forget: (memory, call) => memory.forget('nobody', call),
   forgetMany: (memory, call) => memory.forgetMany({ tag: 'none' }, call),
   exportMemories: (memory, { signal }) => collect(memory.exportMemories({}, signal)),
@@ -95,6 +103,32 @@ it('lists within a scope contain only memories and sessions of the user', async 
   );
   const users = await collect(eachUser(client, { limit: 1 }));
   expect(users.map(({ user_id }) => user_id).filter((id) => id.startsWith('paging'))).toEqual(['paging-a', 'paging-b']);
+});
+
+it('lists in an order without cursors are read by their offset, to their end', async () => {
+  const memory = createUnscopedClient().scope({ userId: 'ordering' });
+  for (const n of [1, 2, 3, 4, 5]) await memory.store({ content: `${n}`, importance: n / 10 });
+  const read = async (request: Parameters<typeof eachMemory>[1]) =>
+    (await collect(eachMemory(memory, { limit: 2, ...request }))).map(({ content }) => content).join('');
+  expect(await read({ order: 'importance' })).toBe('54321');
+  expect(await read({ order: 'importance', dir: 'asc', offset: 1 })).toBe('2345');
+  expect(await read({ order: 'use', limit: 5 })).toBe('54321');
+  expect(await read({ order: 'retention', tag: ['none'] })).toBe('');
+  expect(await read({ offset: 1 })).toBe('4321');
+  expect(await read({ dir: 'asc' })).toBe('12345');
+});
+
+it('recalls within a scope are only those of the user, newest first', async () => {
+  const [ada, ben] = ['recalling-a', 'recalling-b'].map((userId) => createUnscopedClient().scope({ userId })) as [
+    ScopedClient,
+    ScopedClient,
+  ];
+  for (const query of ['one', 'two', 'three']) await ada.recall({ query });
+  await ben.recall({ query: 'four' });
+  const queries = async (memory: ScopedClient) =>
+    (await collect(eachRecall(memory, { limit: 2 }))).map(({ query }) => query);
+  expect(await queries(ada)).toEqual(['three', 'two', 'one']);
+  expect(await queries(ben)).toEqual(['four']);
 });
 
 it('an import within a scope stores lines for its user, and rejects lines of another user', async () => {

@@ -7,6 +7,7 @@ import type {
   NamespaceQuota,
   NamespaceSummary,
   NewKey,
+  StatsHistoryResponse,
 } from '@memoryd/contract';
 import { toPath, toQueryString } from './address.ts';
 import { toJsonBody } from './json-body.ts';
@@ -24,6 +25,7 @@ export const ADMINISTRATION = {
   setQuota: { method: 'PUT', path: '/namespaces/{name}' },
   deleteNamespace: { method: 'DELETE', path: '/namespaces/{name}' },
   setUserQuota: { method: 'PUT', path: '/users/{user_id}/quota' },
+  statsHistory: { method: 'GET', path: '/stats/history' },
   hooks: { method: 'GET', path: '/hooks' },
   setHooks: { method: 'PUT', path: '/hooks' },
 } as const satisfies Record<string, Operation>;
@@ -96,6 +98,11 @@ export class AdministrationClient {
     call: CallOptions = {},
   ): Promise<{ user_id: string; quota: NamespaceQuota }> {
     return this.#send(ADMINISTRATION.setUserQuota, call, { id: userId, body: quota });
+  }
+
+  /** Returns the rates and latencies of the last 24 hours of this service process, in all namespaces. */
+  async statsHistory(call: CallOptions = {}): Promise<StatsHistoryResponse> {
+    return this.#send(ADMINISTRATION.statsHistory, call);
   }
 
   /** Returns the settings of a user, or of nobody, for the hooks of agent programs, and the activity of the hooks. */

@@ -13,10 +13,14 @@ import type {
   DecideCorrectionResponse,
   EventsRequest,
   ExportRequest,
+  FacetsRequest,
+  FacetsResponse,
   FileImportResponse,
   ForgetManyRequest,
   ForgetManyResponse,
   ForgetResponse,
+  GrowthRequest,
+  GrowthResponse,
   HealthResponse,
   HistoryRequest,
   HistoryResponse,
@@ -28,15 +32,23 @@ import type {
   ImportsResponse,
   ImportTextsRequest,
   ImportTextsResponse,
+  MapRequest,
+  MapResponse,
   MemoriesRequest,
   MemoriesResponse,
   Memory,
   MemoryApi,
+  MemoryChanges,
   MemoryEvent,
   MemoryScope,
+  MemorySelection,
   OwnScopeRequest,
   RecallRequest,
   RecallResponse,
+  RecallsRequest,
+  RecallsResponse,
+  RelatedRequest,
+  RelatedResponse,
   RootResponse,
   Scopable,
   ScopeRequest,
@@ -50,9 +62,11 @@ import type {
   StoreOptions,
   StoreRequest,
   StoreResponse,
+  UndoChangeResponse,
   UndoImportResponse,
   UndoRequest,
   UndoResponse,
+  UpdateManyResponse,
   UpdateRequest,
   UpdateResponse,
   UsersRequest,
@@ -105,9 +119,9 @@ type RequestParts = Partial<Pick<TransportRequest, 'repeatable' | 'acceptedStatu
  * returns a promise, a timeout. Calls reject with the `MemoryError` of this package.
  *
  * All calls except imports are retried after 429, and after 503 with `Retry-After`. Reads, stores, dry runs of
- * `consolidate`, `undoImport`, and `update` and `forget` without `ifVersions` are also retried if no response arrives,
- * and after any 502, 503 or 504. If no response to another call arrives, the call rejects with UNAVAILABLE, although the service may
- * have executed the call.
+ * `consolidate`, `updateMany`, `undoChange`, `undoImport`, and `update` and `forget` without `ifVersions` are also retried
+ * if no response arrives, and after any 502, 503 or 504. If no response to another call arrives, the call rejects with
+ * UNAVAILABLE, although the service may have executed the call.
  *
  * Ids that cannot be encoded in a URL (`.` and `..`) reject with NOT_FOUND, or with INVALID_REQUEST for session ids.
  *
@@ -195,6 +209,26 @@ export class MemoryClient implements MemoryApi {
     return this.#json(OPERATIONS.memories, call, { query: request });
   }
 
+  async facets(request: FacetsRequest, call: CallOptions = {}): Promise<FacetsResponse> {
+    return this.#json(OPERATIONS.facets, call, { query: request });
+  }
+
+  async growth(request: GrowthRequest, call: CallOptions = {}): Promise<GrowthResponse> {
+    return this.#json(OPERATIONS.growth, call, { query: request });
+  }
+
+  async map(request: MapRequest = {}, call: CallOptions = {}): Promise<MapResponse> {
+    return this.#json(OPERATIONS.map, call, { query: request });
+  }
+
+  async related(memoryId: string, request: RelatedRequest = {}, call: CallOptions = {}): Promise<RelatedResponse> {
+    return this.#json(OPERATIONS.related, call, { path: getPath(OPERATIONS.related, memoryId), query: request });
+  }
+
+  async recalls(request: RecallsRequest = {}, call: CallOptions = {}): Promise<RecallsResponse> {
+    return this.#json(OPERATIONS.recalls, call, { query: request });
+  }
+
   /**
    * Changes a memory. A call with a condition is not retried if no response arrives: the first attempt may have changed
    * the version.
@@ -209,6 +243,29 @@ export class MemoryClient implements MemoryApi {
       query: pickScope(options),
       body: request,
       ...toConditionParts(options),
+    });
+  }
+
+  /** Changes many memories. Assigns a `change_id` if the changes contain none, so that retries are safe. */
+  async updateMany(
+    { ids, ...query }: MemorySelection,
+    changes: MemoryChanges,
+    call: CallOptions = {},
+  ): Promise<UpdateManyResponse> {
+    const change_id = changes.change_id ?? createIdempotencyKey();
+    return this.#json(OPERATIONS.updateMany, call, {
+      query,
+      body: { ...(ids !== undefined && { ids }), ...changes, change_id },
+      repeatable: true,
+    });
+  }
+
+  /** Undoes a change. A repeated undo returns the same counts. */
+  async undoChange(changeId: string, options: OwnScopeRequest & CallOptions = {}): Promise<UndoChangeResponse> {
+    return this.#json(OPERATIONS.undoChange, options, {
+      path: getPath(OPERATIONS.undoChange, changeId),
+      query: pickScope(options),
+      repeatable: true,
     });
   }
 
@@ -289,13 +346,21 @@ export class MemoryClient implements MemoryApi {
    * Streams events as described in `MemoryApi`, starting with the first iteration. If the stream breaks or ends,
    * reconnects and continues after the last received event. A `gap` event means that events may be missing. Ends when
    * the signal is aborted. Throws if the service rejects the stream, if the first connection fails, or if reconnecting
-   * fails for `reconnectTimeoutMs`.
+   * fails for `reconnectTimeoutMs`. Calls `onOpen` each time the service has accepted the stream.
    */
-  events(request: EventsRequest = {}, signal?: AbortSignal): AsyncGenerator<MemoryEvent, void, undefined> {
+  events(
+    request: EventsRequest = {},
+    signal?: AbortSignal,
+    onOpen?: () => void,
+  ): AsyncGenerator<MemoryEvent, void, undefined> {
     const { last_event_id: lastEventId, ...query } = request;
     const call: CallOptions = signal ? { signal } : {};
     return readEvents({
-      open: (after) => this.#openEvents(query, after, call),
+      open: async (after) => {
+        const stream = await this.#openEvents(query, after, call);
+        onOpen?.();
+        return stream;
+      },
       lastEventId,
       signal,
       retryDelayMs: this.#transport.retryDelayMs,
@@ -530,7 +595,7 @@ async function readHealth(response: Response): Promise<HealthResponse> {
 function getPath({ path: template }: Operation, id: string): string {
   const path = toPath(template, id);
   if (path === undefined) {
-    const [, item = 'memory'] = /^\/(consolidation|correction|import)s\//.exec(template) ?? [];
+    const [, item = 'memory'] = /^\/(change|consolidation|correction|import)s\//.exec(template) ?? [];
     const message = `${item} not found, because the id cannot be encoded in a URL; use an id that the service returned`;
     throw new MemoryError('NOT_FOUND', message);
   }

@@ -7,6 +7,7 @@ export {
   eachCorrection,
   eachImport,
   eachMemory,
+  eachRecall,
   eachSession,
   eachSessionMemory,
   eachText,

@@ -30,7 +30,18 @@ export const SCHEMAS = {
   memory: { options: contract.ScopeRequest, response: contract.Memory },
   history: { request: contract.HistoryRequest, response: contract.HistoryResponse },
   memories: { request: contract.MemoriesRequest, response: contract.MemoriesResponse },
+  facets: { request: contract.FacetsRequest, response: contract.FacetsResponse },
+  growth: { request: contract.GrowthRequest, response: contract.GrowthResponse },
+  map: { request: contract.MapRequest, response: contract.MapResponse },
+  related: { request: contract.RelatedRequest, response: contract.RelatedResponse },
+  recalls: { request: contract.RecallsRequest, response: contract.RecallsResponse },
   update: { request: contract.UpdateRequest, response: contract.UpdateResponse },
+  updateMany: {
+    request: contract.MemoryChanges,
+    options: contract.MemorySelection,
+    response: contract.UpdateManyResponse,
+  },
+  undoChange: { options: contract.OwnScopeRequest, response: contract.UndoChangeResponse },
   forget: { options: contract.OwnScopeRequest, response: contract.ForgetResponse },
   forgetMany: { request: contract.ForgetManyRequest, response: contract.ForgetManyResponse },
   consolidate: { request: contract.ConsolidateRequest, response: contract.ConsolidateResponse },
@@ -69,7 +80,15 @@ type Result<Name extends Operation> =
 type Request<Name extends Operation> = NonNullable<
   Parameters<MemoryClient[Name]> extends [string, infer Second, ...unknown[]]
     ? Second
-    : Parameters<MemoryClient[Name]>[Name extends 'history' | 'undo' | 'importTexts' | 'importFile' ? 1 : 0]
+    : Parameters<MemoryClient[Name]>[Name extends
+        | 'history'
+        | 'related'
+        | 'undo'
+        | 'importTexts'
+        | 'importFile'
+        | 'updateMany'
+        ? 1
+        : 0]
 >;
 
 type Results = { [Name in Operation]: Result<Name> };

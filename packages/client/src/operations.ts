@@ -1,6 +1,6 @@
 /** One operation of the HTTP interface. */
 export interface Operation {
-  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Path template with at most one parameter in braces. */
   path: string;
   /**
@@ -29,7 +29,14 @@ export const OPERATIONS = {
   memory: { method: 'GET', path: '/memories/{memory_id}' },
   history: { method: 'GET', path: '/memories/{memory_id}/history' },
   memories: { method: 'GET', path: '/memories' },
+  facets: { method: 'GET', path: '/facets' },
+  growth: { method: 'GET', path: '/growth' },
+  map: { method: 'GET', path: '/map' },
+  related: { method: 'GET', path: '/memories/{memory_id}/related' },
+  recalls: { method: 'GET', path: '/recalls' },
   update: { method: 'PUT', path: '/update/{memory_id}' },
+  updateMany: { method: 'PATCH', path: '/memories', slow: true },
+  undoChange: { method: 'POST', path: '/changes/{id}/undo', slow: true },
   forget: { method: 'DELETE', path: '/forget/{memory_id}' },
   forgetMany: { method: 'DELETE', path: '/memories' },
   consolidate: { method: 'POST', path: '/consolidate', slow: true },

@@ -12,6 +12,8 @@ import type {
   Memory,
   MemoryApi,
   MemoryText,
+  RecallsRequest,
+  RememberedRecall,
   SessionMemory,
   SessionRequest,
   SessionSummary,
@@ -30,13 +32,21 @@ interface Page {
  */
 type Items<Item> = AsyncGenerator<Item, void, undefined>;
 
-/** Iterates over the memories that match the filter, newest first. */
-export function eachMemory(memory: MemoryApi, request: MemoriesRequest = {}): Items<Memory> {
-  return each(
-    request,
-    (page) => memory.memories(page),
-    ({ memories }) => memories,
-  );
+/**
+ * Iterates over the memories that match the filter, by default newest first. In another `order` than `created`, pages are
+ * read by their offset: changes during the iteration can move memories past it, and reading more than 10,000 memories
+ * throws INVALID_REQUEST. By `use` and `retention`, the iteration has the newest 10,000 memories.
+ */
+export async function* eachMemory(memory: MemoryApi, request: MemoriesRequest = {}): Items<Memory> {
+  const { offset: start = 0, ...others } = request;
+  for (let next: MemoriesRequest | undefined = request, offset = start; next; ) {
+    const { memories, total, ordered_count: count = total, next_cursor: cursor } = await memory.memories(next);
+    yield* memories;
+    offset += memories.length;
+    if (cursor !== undefined) next = { ...others, cursor };
+    else if ((others.order ?? 'created') === 'created' || memories.length === 0 || offset >= count) next = undefined;
+    else next = { ...others, offset };
+  }
 }
 
 /** Iterates over the sessions with memories that match the filter, ordered by session id and user. */
@@ -45,6 +55,15 @@ export function eachSession(memory: MemoryApi, request: SessionsRequest = {}): I
     request,
     (page) => memory.sessions(page),
     ({ sessions }) => sessions,
+  );
+}
+
+/** Iterates over the last recalls and given contexts, newest first, as far as they are remembered. */
+export function eachRecall(memory: MemoryApi, request: RecallsRequest = {}): Items<RememberedRecall> {
+  return each(
+    request,
+    (page) => memory.recalls(page),
+    ({ recalls }) => recalls,
   );
 }
 

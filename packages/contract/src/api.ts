@@ -1,3 +1,4 @@
+import type { MemoryChanges, MemorySelection, UndoChangeResponse, UpdateManyResponse } from './changes.ts';
 import type { ConsolidateRequest, ConsolidateResponse } from './consolidate.ts';
 import type {
   ConsolidationRequest,
@@ -16,7 +17,9 @@ import type {
 } from './corrections.ts';
 import type { EventsRequest, MemoryEvent } from './events.ts';
 import type { ExportRequest } from './export.ts';
+import type { FacetsRequest, FacetsResponse } from './facets.ts';
 import type { ForgetManyRequest, ForgetManyResponse, ForgetResponse } from './forget.ts';
+import type { GrowthRequest, GrowthResponse } from './growth.ts';
 import type { HistoryRequest, HistoryResponse } from './history.ts';
 import type { ImportResponse } from './import.ts';
 import type {
@@ -27,9 +30,12 @@ import type {
   ImportTextsResponse,
   UndoImportResponse,
 } from './imports.ts';
+import type { MapRequest, MapResponse } from './map.ts';
 import type { MemoriesRequest, MemoriesResponse } from './memories.ts';
 import type { Memory } from './memory.ts';
 import type { RecallRequest, RecallResponse } from './recall.ts';
+import type { RecallsRequest, RecallsResponse } from './recalls.ts';
+import type { RelatedRequest, RelatedResponse } from './related.ts';
 import type { OwnScopeRequest, ScopeRequest } from './scope.ts';
 import type { SessionRequest, SessionResponse, SessionsRequest, SessionsResponse } from './session.ts';
 import type { StatsResponse } from './stats.ts';
@@ -103,8 +109,24 @@ export interface MemoryApi {
    * time before the memory was stored.
    */
   history(memoryId: string, request?: HistoryRequest): Promise<HistoryResponse>;
-  /** Lists the memories that match a filter, newest first. */
+  /**
+   * Lists the memories that match a filter, by default newest first. INVALID_REQUEST for `offset` with `cursor`, and for
+   * `cursor` in a list that is not ordered by `created`.
+   */
   memories(request: MemoriesRequest): Promise<MemoriesResponse>;
+  /** Lists the values of a field among the memories that match a filter, most frequent first. */
+  facets(request: FacetsRequest): Promise<FacetsResponse>;
+  /** Counts the memories that match a filter by the period in which they were created. */
+  growth(request: GrowthRequest): Promise<GrowthResponse>;
+  /**
+   * Returns places for the memories that match a filter, so that memories of similar meaning are near each other. The
+   * places are computed in the background; the response has those of the last computation.
+   */
+  map(request?: MapRequest): Promise<MapResponse>;
+  /** Lists the memories that speak of the same thing as one memory, best first. NOT_FOUND as for `memory`. */
+  related(memoryId: string, request?: RelatedRequest): Promise<RelatedResponse>;
+  /** Lists the last recalls and the contexts that agents were given, newest first, as far as they are remembered. */
+  recalls(request?: RecallsRequest): Promise<RecallsResponse>;
   /**
    * Changes a memory. NOT_FOUND as for `memory`, and if `supersedes` does not exist in the scope. CONFLICT if the memory
    * would supersede itself through others, or a memory from which it was distilled. PRECONDITION_FAILED if the current
@@ -116,6 +138,19 @@ export interface MemoryApi {
    * from them, and deletes semantic memories that have no other source. Errors as for `update`.
    */
   forget(memoryId: string, condition?: WriteCondition): Promise<ForgetResponse>;
+  /**
+   * Changes all memories that meet every condition of the selection. Memories that were changed are on disk. A call that
+   * was interrupted can be repeated with its `change_id`. INVALID_REQUEST for a selection without a condition. CONFLICT
+   * for a `change_id` that was used for another change in the last hour, or whose change was undone.
+   */
+  updateMany(selection: MemorySelection, changes: MemoryChanges): Promise<UpdateManyResponse>;
+  /**
+   * Gives the memories of a change of many memories their earlier values again, except those that were changed since.
+   * An undo that was interrupted can be repeated; the response to a repeated undo is the same. NOT_FOUND if the change
+   * does not exist in the scope or is older than an hour. A change belongs to the user and agent that its selection
+   * names: a change without them cannot be undone in the scope of a user.
+   */
+  undoChange(changeId: string, scope?: OwnScopeRequest): Promise<UndoChangeResponse>;
   /** Deletes all memories that match every condition of the request, including merged duplicates. */
   forgetMany(request: ForgetManyRequest): Promise<ForgetManyResponse>;
   /**
@@ -130,10 +165,11 @@ export interface MemoryApi {
   consolidation(request: ConsolidationRequest): Promise<ConsolidationResponse>;
   /**
    * Undoes a run, and with `with_later` first the later runs that changed something. Each run is undone completely, and
-   * no run starts in between. NOT_FOUND if the run does not exist. CONFLICT if the run has not ended or was undone
-   * already, if it is older than the archive's retention, if a later run must be undone first, or if clients have since
-   * changed memories of the run; `details` lists these memories. If a later run cannot be undone, CONFLICT names it;
-   * `details` lists the runs that were undone before, and a repeated call continues there.
+   * no run starts in between. With `memory_id`, undoes only the changes that the run made to this memory. NOT_FOUND if
+   * the run does not exist, or if it has no change of the memory that is not undone. CONFLICT if the run has not ended or
+   * was undone already, if it is older than the archive's retention, if a later run must be undone first, or if clients
+   * have since changed memories of the run; `details` lists these memories. If a later run cannot be undone, CONFLICT
+   * names it; `details` lists the runs that were undone before, and a repeated call continues there.
    */
   undo(consolidationId: string, request?: UndoRequest): Promise<UndoResponse>;
   /** Lists the corrections that consolidation has suggested, in one state, latest first. */

@@ -6,6 +6,7 @@ import {
   Importance,
   Limit,
   MemoryId,
+  memoryId,
   NextCursor,
   Tags,
   Timestamp,
@@ -135,6 +136,11 @@ export const UndoRequest = Type.Object(
         description: 'Also undo the later runs that changed something, newest first.',
         'x-must': 'be true or false',
       }),
+    ),
+    memory_id: Type.Optional(
+      memoryId(
+        'Undo only the changes that the run made to this memory. The rest of the run stays, and can still be undone. Not with `with_later`.',
+      ),
     ),
   },
   { additionalProperties: false },

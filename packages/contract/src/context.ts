@@ -1,9 +1,8 @@
-import { Content, MemoryId, requestTime, SessionId } from './field.ts';
+import { Content, MemoryId, requestTime, requestTimeZone, SessionId } from './field.ts';
 import { FilterExpression } from './filter-expression.ts';
 import { DEFAULTS, LIMITS } from './limits.ts';
 import { placeFields } from './recall.ts';
 import { scopeFields } from './scope.ts';
-import { TIME_ZONE_MUST } from './time-zone.ts';
 import Type from './typebox.ts';
 
 function flag(description: string, options: { default?: boolean } = {}) {
@@ -57,13 +56,9 @@ export const ContextRequest = Type.Object(
       }),
     ),
     timezone: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 64,
-        description:
-          'IANA time zone of the dates in the text, and of relative dates in the query. Defaults to the time zone of the service.',
-        'x-must': TIME_ZONE_MUST,
-      }),
+      requestTimeZone(
+        'IANA time zone of the dates in the text, and of relative dates in the query. Defaults to the time zone of the service.',
+      ),
     ),
     asked_at: Type.Optional(
       requestTime(

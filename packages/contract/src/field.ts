@@ -1,5 +1,6 @@
 import { DEFAULTS, LIMITS } from './limits.ts';
 import { TIME_MUST, TIME_PATTERN } from './time.ts';
+import { TIME_ZONE_MUST } from './time-zone.ts';
 import Type, { type TSchema, type TSchemaOptions } from './typebox.ts';
 
 /**
@@ -120,6 +121,11 @@ export const NULL_MEANING = 'x-null';
 /** Returns the schema of a time in a request. See `parseTime`. */
 export function requestTime(description: string) {
   return Type.String({ pattern: TIME_PATTERN, description, 'x-must': TIME_MUST });
+}
+
+/** Returns the schema of the name of a time zone in a request. */
+export function requestTimeZone(description: string) {
+  return Type.String({ minLength: 1, maxLength: LIMITS.timeZoneChars, description, 'x-must': TIME_ZONE_MUST });
 }
 
 /**

@@ -1,6 +1,7 @@
 import { ExternalId, MemoryId, requestTime, SessionId, Source, Tag } from './field.ts';
 import { filterFields } from './filter.ts';
 import { MUST_HAVE_CONDITION } from './forget-conditions.ts';
+import { LIMITS } from './limits.ts';
 import { scopeFields } from './scope.ts';
 import Type from './typebox.ts';
 
@@ -34,6 +35,14 @@ export type ForgetResponse = Type.Static<typeof ForgetResponse>;
 export const ForgetManyRequest = Type.Object(
   {
     ...scopeFields,
+    id: Type.Optional(
+      Type.Array(MemoryId, {
+        minItems: 1,
+        maxItems: LIMITS.forgottenIds,
+        description: 'Only memories with these ids. Ids of memories that do not exist are ignored.',
+        'x-must': `be given 1 to ${LIMITS.forgottenIds} times, each time with the id of a memory`,
+      }),
+    ),
     session_id: Type.Optional(SessionId),
     tag: Type.Optional(Tag),
     source: Type.Optional(Source),

@@ -8,6 +8,7 @@ import {
   NextCursor,
   orNull,
   requestTime,
+  requestTimeZone,
   Timestamp,
   UserId,
 } from './field.ts';
@@ -15,7 +16,6 @@ import { LIMITS } from './limits.ts';
 import { Redacted } from './redacted.ts';
 import { ownerFields, ownScopeFields } from './scope.ts';
 import { StoreRequest } from './store.ts';
-import { TIME_ZONE_MUST } from './time-zone.ts';
 import Type from './typebox.ts';
 
 /** The formats of imported files. */
@@ -256,12 +256,7 @@ export const ImportFileRequest = Type.Object(
       }),
     ),
     timezone: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 64,
-        description: 'IANA time zone of times without one. Defaults to the time zone of the service.',
-        'x-must': TIME_ZONE_MUST,
-      }),
+      requestTimeZone('IANA time zone of times without one. Defaults to the time zone of the service.'),
     ),
     redact: Type.Optional(
       Type.Boolean({

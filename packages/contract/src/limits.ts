@@ -1,3 +1,14 @@
+// Apart from `LIMITS`, which would make the bundled client and the dashboard larger.
+
+/** Maximum characters of the id of a user or an agent. */
+export const MAX_OWNER_ID_CHARS = 256;
+/** Maximum offset in a list. */
+export const MAX_OFFSET = 10_000;
+/** Maximum ids in one change of many memories. */
+export const MAX_CHANGED_IDS = 10_000;
+/** Maximum values of `growth_at` in one request. */
+export const MAX_GROWTH_MOMENTS = 100;
+
 /**
  * Maximum sizes of requests, responses and stored data. Most names end with the unit or with the kind of items that are
  * counted.
@@ -19,8 +30,8 @@ export const LIMITS = {
   tagChars: 128,
   sourceChars: 256,
   sessionIdChars: 256,
-  userIdChars: 256,
-  agentIdChars: 256,
+  userIdChars: MAX_OWNER_ID_CHARS,
+  agentIdChars: MAX_OWNER_ID_CHARS,
   externalIdChars: 512,
   metadataBytes: 16 * 1024,
   metadataDepth: 32,
@@ -31,12 +42,39 @@ export const LIMITS = {
   filterLevels: 6,
   /** JSON of one `filter`. */
   filterBytes: 8 * 1024,
+  /** A time zone name; the longest IANA name has 32. */
+  timeZoneChars: 64,
+  /** The words of a list with `q`. */
+  wordsChars: 256,
+  offset: MAX_OFFSET,
+  /** Memories that a list by retention, the counts of a facet and the values of a growth cover. */
+  countedMemories: 10_000,
+  /** Values of one facet. */
+  facetValues: 1000,
+  /** Characters of a metadata value in a facet; longer texts are no categories. */
+  facetValueChars: 256,
+  /** Days with memories of one growth, and so its periods: 20 years of days. */
+  growthDays: 7500,
+  /** Values of the field of a growth; the others are counted together. */
+  growthValues: 10,
+  changedIds: MAX_CHANGED_IDS,
+  /** Ids in one request to forget many memories, in its URL. */
+  forgottenIds: 1000,
+  /** Time for which a change of many memories can be undone. */
+  changeUndoMs: 60 * 60 * 1000,
+  /** Related memories of one memory. */
+  related: 20,
+  /** Memories on a map. */
+  mappedMemories: 20_000,
+  /** Words that name a cluster of a map. */
+  clusterWords: 4,
+  /** Recalls that are remembered in a namespace. */
+  rememberedRecalls: 10_000,
   idempotencyKeyChars: 255,
   /** Time for which an idempotency key prevents a second store. */
   idempotencyKeyMs: 24 * 60 * 60 * 1000,
   pageItems: 10_000,
-  /** Values of `growth_at` in one request. */
-  growthMoments: 100,
+  growthMoments: MAX_GROWTH_MOMENTS,
   /** Memories in one batch. */
   batchItems: 10_000,
   /** Similar memories of one stored memory. */

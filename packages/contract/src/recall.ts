@@ -1,8 +1,17 @@
-import { Content, Count, ExternalId, MemoryId, requestTime, SessionIdOrNull, Tags, Timestamp } from './field.ts';
+import {
+  Content,
+  Count,
+  ExternalId,
+  MemoryId,
+  requestTime,
+  requestTimeZone,
+  SessionIdOrNull,
+  Tags,
+  Timestamp,
+} from './field.ts';
 import { filterFields } from './filter.ts';
 import { DEFAULTS, LIMITS } from './limits.ts';
 import { ownerFields } from './scope.ts';
-import { TIME_ZONE_MUST } from './time-zone.ts';
 import Type from './typebox.ts';
 import { outdatedFields, revisionField, validityFields } from './validity.ts';
 
@@ -41,13 +50,9 @@ export const RecallRequest = Type.Object(
       }),
     ),
     timezone: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 64,
-        description:
-          'IANA time zone for relative dates in the query, such as "yesterday". Defaults to the time zone of the service.',
-        'x-must': TIME_ZONE_MUST,
-      }),
+      requestTimeZone(
+        'IANA time zone for relative dates in the query, such as "yesterday". Defaults to the time zone of the service.',
+      ),
     ),
     asked_at: Type.Optional(
       requestTime('Reference time for relative dates in the query, such as "last week". Defaults to now.'),

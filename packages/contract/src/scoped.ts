@@ -1,8 +1,9 @@
 import type { MemoryApi, MemoryScope, Scopable } from './api.ts';
-import { hasForgetCondition, MUST_HAVE_CONDITION } from './forget-conditions.ts';
-import { LIMITS } from './limits.ts';
+import { hasForgetCondition, MUST_HAVE_CONDITION, SELECTION_MUST } from './forget-conditions.ts';
+import { MAX_OWNER_ID_CHARS } from './limits.ts';
 import type { OwnScopeRequest } from './scope.ts';
-import type { StoreBatchRequest } from './store-batch.ts';
+
+type AnyMethod = (...args: unknown[]) => unknown;
 
 /** Creates the error that a call is rejected with. */
 type ToError = (code: 'INVALID_REQUEST' | 'FORBIDDEN', message: string) => Error;
@@ -40,9 +41,8 @@ export function withScopeBy<Api extends MemoryApi>(api: Api, toError: ToError): 
 
 function pickMethods<Api extends MemoryApi>(api: Api): Pick<Api, keyof MemoryApi> {
   // Spreading the object would miss methods of a class, which are on its prototype.
-  const methods = api as unknown as Record<string, (...args: unknown[]) => unknown>;
-  const names = Object.keys(MEMORY_API_METHODS);
-  return Object.fromEntries(names.map((name) => [name, methods[name]?.bind(api)])) as Pick<Api, keyof MemoryApi>;
+  const methods = api as unknown as Record<string, AnyMethod | undefined>;
+  return Object.fromEntries(METHODS.map((name) => [name, methods[name]?.bind(api)])) as unknown as Api;
 }
 
 /**
@@ -73,7 +73,7 @@ function scopedBy(api: MemoryApi, scope: MemoryScope, toError: ToError): MemoryA
     }
     return within(request);
   };
-  const withinEach = (requests: StoreBatchRequest): StoreBatchRequest =>
+  const withinEach = (requests: unknown): unknown =>
     // Items that are not objects are rejected individually by `storeBatch`.
     Array.isArray(requests) ? requests.map((request) => (isObject(request) ? within(request) : request)) : requests;
   const forbidNamespaceWide = async (): Promise<never> => {
@@ -81,41 +81,25 @@ function scopedBy(api: MemoryApi, scope: MemoryScope, toError: ToError): MemoryA
       'this operation affects the whole namespace, so it needs an API key or client that is not restricted to a user or agent',
     );
   };
-  const scoped: MemoryApi = {
-    store: async (request, ...rest) => api.store(within(request), ...rest),
-    storeBatch: async (requests, ...rest) => api.storeBatch(withinEach(requests), ...rest),
-    recall: async (request, ...rest) => api.recall(reading(request), ...rest),
-    context: async (request, ...rest) => api.context(reading(request), ...rest),
-    session: async (request, ...rest) => api.session(reading(request), ...rest),
-    sessions: async (request = {}, ...rest) => api.sessions(reading(request), ...rest),
-    users: forbidNamespaceWide,
-    memory: async (memoryId, request = {}, ...rest) => api.memory(memoryId, reading(request), ...rest),
-    history: async (memoryId, request = {}, ...rest) => api.history(memoryId, reading(request), ...rest),
-    memories: async (request = {}, ...rest) => api.memories(reading(request), ...rest),
-    update: async (memoryId, request, condition = {}, ...rest) =>
-      api.update(memoryId, request, writing(condition), ...rest),
-    forget: async (memoryId, condition = {}, ...rest) => api.forget(memoryId, writing(condition), ...rest),
-    forgetMany: async (request, ...rest) => {
-      const scopedRequest = writing(request);
+  const limit = { own: within, read: reading, write: writing };
+  const getCall = (name: keyof MemoryApi): AnyMethod => {
+    const rule = RULES[name];
+    if (!rule) return forbidNamespaceWide;
+    const call: AnyMethod = (...args) => (api[name] as AnyMethod).apply(api, args);
+    const toArguments = (args: unknown[]): unknown[] => {
+      const { at = 0, as, isOptional } = rule;
+      const copy = [...args];
+      const given = copy[at];
+      copy[at] = as === 'each' ? withinEach(given) : limit[as](isOptional && given === undefined ? {} : given);
       // The scope is no condition: a program that leaves out its condition must not forget all memories of a user.
-      if (!hasForgetCondition(request)) throw toError('INVALID_REQUEST', `request must ${MUST_HAVE_CONDITION}`);
-      return api.forgetMany(scopedRequest, ...rest);
-    },
-    consolidate: forbidNamespaceWide,
-    consolidations: forbidNamespaceWide,
-    consolidation: forbidNamespaceWide,
-    undo: forbidNamespaceWide,
-    corrections: async (request = {}, ...rest) => api.corrections(reading(request), ...rest),
-    decideCorrection: async (correctionId, request, condition = {}, ...rest) =>
-      api.decideCorrection(correctionId, request, writing(condition), ...rest),
-    events: (request = {}, ...rest) => api.events(reading(request), ...rest),
-    exportMemories: (request = {}, ...rest) => api.exportMemories(reading(request), ...rest),
-    importMemories: async (lines, request = {}, ...rest) => api.importMemories(lines, writing(request), ...rest),
-    importTexts: async (texts, request, ...rest) => api.importTexts(texts, writing(request), ...rest),
-    imports: async (request = {}, ...rest) => api.imports(writing(request), ...rest),
-    undoImport: async (importId, request = {}, ...rest) => api.undoImport(importId, writing(request), ...rest),
-    stats: async (request = {}, ...rest) => api.stats(reading(request), ...rest),
+      if (rule.must !== undefined && !hasForgetCondition(given as object)) {
+        throw toError('INVALID_REQUEST', rule.must);
+      }
+      return copy;
+    };
+    return rule.isStream ? (...args) => call(...toArguments(args)) : async (...args) => call(...toArguments(args));
   };
+  const scoped = Object.fromEntries(METHODS.map((name) => [name, getCall(name)])) as unknown as MemoryApi;
   const origin = getOrigin(api);
   return withOrigin(scoped, { api: origin.api, scope: { ...origin.scope, ...scope } });
 }
@@ -136,10 +120,10 @@ function toOwnScope(scope: MemoryScope, toError: ToError): OwnScopeRequest {
   }
   return Object.fromEntries(
     given.map(([name, id]) => {
-      if (typeof id === 'string' && id !== '' && [...id].length <= LIMITS.userIdChars) {
+      if (typeof id === 'string' && id !== '' && [...id].length <= MAX_OWNER_ID_CHARS) {
         return [FIELDS[name as keyof typeof FIELDS], id];
       }
-      throw toError('INVALID_REQUEST', `${name} must be a string of 1 to ${LIMITS.userIdChars} characters`);
+      throw toError('INVALID_REQUEST', `${name} must be a string of 1 to ${MAX_OWNER_ID_CHARS} characters`);
     }),
   );
 }
@@ -150,32 +134,66 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The method names of `MemoryApi`. */
-export const MEMORY_API_METHODS: Readonly<Record<keyof MemoryApi, true>> = {
-  store: true,
-  storeBatch: true,
-  recall: true,
-  context: true,
-  session: true,
-  sessions: true,
-  users: true,
-  memory: true,
-  history: true,
-  memories: true,
-  update: true,
-  forget: true,
-  forgetMany: true,
-  consolidate: true,
-  consolidations: true,
-  consolidation: true,
-  undo: true,
-  corrections: true,
-  decideCorrection: true,
-  events: true,
-  exportMemories: true,
-  importMemories: true,
-  importTexts: true,
-  imports: true,
-  undoImport: true,
-  stats: true,
+/** How a scope limits the calls of a method. */
+interface Rule {
+  /** Index of the request among the arguments. The first one by default. */
+  at?: number;
+  /**
+   * `own`: the request gets the user and agent of the scope. `read`: `shared`, too. `write`: the request must not name
+   * shared memories. `each`: each item of a batch as `own`.
+   */
+  as: 'own' | 'read' | 'write' | 'each';
+  isOptional?: boolean;
+  /** Whether the method returns an iterator instead of a promise. */
+  isStream?: boolean;
+  /** The request must have a condition besides its scope: the message if it has none. */
+  must?: string;
+}
+
+const READ: Rule = { as: 'read' };
+const READ_ANY: Rule = { as: 'read', isOptional: true };
+const READ_ONE: Rule = { ...READ_ANY, at: 1 };
+const READ_STREAM: Rule = { ...READ_ANY, isStream: true };
+const WRITE_ANY: Rule = { as: 'write', isOptional: true };
+const WRITE_ONE: Rule = { ...WRITE_ANY, at: 1 };
+const WRITE_AFTER: Rule = { ...WRITE_ANY, at: 2 };
+
+/** How a scope limits each method; undefined for methods that affect the whole namespace. */
+const RULES: Readonly<Record<keyof MemoryApi, Rule | undefined>> = {
+  store: { as: 'own' },
+  storeBatch: { as: 'each' },
+  recall: READ,
+  context: READ,
+  session: READ,
+  sessions: READ_ANY,
+  users: undefined,
+  memory: READ_ONE,
+  history: READ_ONE,
+  memories: READ_ANY,
+  facets: READ,
+  growth: READ,
+  map: READ_ANY,
+  related: READ_ONE,
+  recalls: READ_ANY,
+  update: WRITE_AFTER,
+  updateMany: { as: 'write', must: `selection must ${SELECTION_MUST}` },
+  undoChange: WRITE_ONE,
+  forget: WRITE_ONE,
+  forgetMany: { as: 'write', must: `request must ${MUST_HAVE_CONDITION}` },
+  consolidate: undefined,
+  consolidations: undefined,
+  consolidation: undefined,
+  undo: undefined,
+  corrections: READ_ANY,
+  decideCorrection: WRITE_AFTER,
+  events: READ_STREAM,
+  exportMemories: READ_STREAM,
+  importMemories: WRITE_ONE,
+  importTexts: { as: 'write', at: 1 },
+  imports: WRITE_ANY,
+  undoImport: WRITE_ONE,
+  stats: READ_ANY,
 };
+
+/** The method names of `MemoryApi`. */
+export const METHODS = Object.keys(RULES) as (keyof MemoryApi)[];

@@ -36,6 +36,8 @@ export interface TimeZone {
    * the text unchanged in UTC, if the text is not a time, or if the year in the zone does not have four digits.
    */
   toLocal(timestamp: string): string;
+  /** Returns the offset from UTC in ms at a time in ms since 1970. Offsets before standard time have seconds. */
+  getOffsetMs(time: number): number;
 }
 
 /**
@@ -46,8 +48,12 @@ export interface TimeZone {
 export function createTimeZone(name: string = getProcessTimeZone()): TimeZone {
   const canonical = getCanonicalTimeZone(name);
   if (canonical === undefined) throw new RangeError(`timezone must ${TIME_ZONE_MUST}`);
-  if (canonical === 'UTC') return { name: canonical, toLocal: (timestamp) => timestamp };
-  return { name, toLocal: (timestamp) => toLocal(getFormat(name), timestamp) };
+  if (canonical === 'UTC') return { name: canonical, toLocal: (timestamp) => timestamp, getOffsetMs: () => 0 };
+  return {
+    name,
+    toLocal: (timestamp) => toLocal(getFormat(name), timestamp),
+    getOffsetMs: (time) => getOffsetMs(getFormat(name), time),
+  };
 }
 
 /** Throws RangeError for an unknown zone. */
@@ -64,15 +70,18 @@ function getFormat(timeZone: string): Intl.DateTimeFormat {
 function toLocal(format: Intl.DateTimeFormat, timestamp: string): string {
   const time = Date.parse(timestamp);
   if (Number.isNaN(time)) return timestamp;
-  const minutes = getOffsetMinutes(format, time);
+  // Offsets before standard time had seconds, which ISO 8601 excludes.
+  const minutes = Math.trunc(getOffsetMs(format, time) / MINUTE_MS);
   const wallClock = new Date(time + minutes * MINUTE_MS).toISOString();
   return /^\d{4}-/.test(wallClock) ? wallClock.replace('Z', formatOffset(minutes)) : timestamp;
 }
 
-/** Returns the offset from UTC in whole minutes. Offsets before standard time had seconds, which ISO 8601 excludes. */
-function getOffsetMinutes(format: Intl.DateTimeFormat, time: number): number {
-  const [, sign, hours = '0', minutes = '0'] = /GMT([+-])(\d+):(\d+)/.exec(format.format(time)) ?? [];
-  return (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes));
+/** Returns the offset from UTC in ms. */
+function getOffsetMs(format: Intl.DateTimeFormat, time: number): number {
+  const [, sign, hours = 0, minutes = 0, seconds = 0] =
+    /GMT([+-])(\d+):(\d+)(?::(\d+))?/.exec(format.format(time)) ?? [];
+  const ms = (Number(hours) * 60 + Number(minutes)) * MINUTE_MS + Number(seconds) * 1000;
+  return sign === '-' ? -ms : ms;
 }
 
 function formatOffset(minutes: number): string {
