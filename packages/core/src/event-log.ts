@@ -11,6 +11,7 @@ import {
 } from '@memoryd/contract';
 import type { FilterFields, Owner, OwnerFilter } from '@memoryd/search';
 import { belongsTo, groupByOwner, isLimited, meetsCondition, pickFilterFields } from '@memoryd/search';
+import type { CountCache } from './count-cache.ts';
 import { toPurpose } from './cursor.ts';
 import { MAX_NOTICE_BYTES, type Notices } from './ports/coordination.ts';
 import type { Clock, IdSource, Seal } from './ports/runtime.ts';
@@ -36,6 +37,8 @@ export interface EventLimits {
 
 interface EventLogOptions extends Partial<EventLimits> {
   notices?: Notices | undefined;
+  /** Dropped if memories that were stored before have changed or were forgotten, in any process. */
+  counts?: CountCache | undefined;
 }
 
 const DEFAULT_LIMITS: EventLimits = { maxStreams: 96, maxStreamsPerNamespace: 64 };
@@ -109,16 +112,18 @@ export class EventLog {
   /** Backlogs by namespace, in the order of their last events or, without events, of their creation. */
   readonly #backlogs = new Map<string, Backlog>();
   readonly #notices: Notices | undefined;
+  readonly #counts: CountCache | undefined;
   readonly #limits: EventLimits;
   #seal: Seal | undefined;
   #fields = new FieldStore();
   #streams = 0;
   #closed = false;
 
-  constructor(clock: Clock, ids: IdSource, { notices, ...limits }: EventLogOptions = {}) {
+  constructor(clock: Clock, ids: IdSource, { notices, counts, ...limits }: EventLogOptions = {}) {
     this.#clock = clock;
     this.#ids = ids;
     this.#notices = notices;
+    this.#counts = counts;
     this.#limits = { ...DEFAULT_LIMITS, ...limits };
   }
 
@@ -217,6 +222,7 @@ export class EventLog {
   }
 
   #add({ namespace, at, happening, memories }: EventNotice): void {
+    if (happening.type === 'updated' || happening.type === 'forgotten') this.#counts?.drop(namespace);
     const backlog = this.#getBacklog(namespace);
     this.#backlogs.delete(namespace);
     this.#backlogs.set(namespace, backlog);
@@ -257,6 +263,7 @@ export class EventLog {
 
   // Every client may have missed events, and gets a `gap` event when it reconnects.
   #reset(): void {
+    this.#counts?.drop();
     this.#endStreams();
     this.#backlogs.clear();
     this.#fields = new FieldStore();

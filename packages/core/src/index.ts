@@ -14,6 +14,7 @@ export type { NewMemory, ReadRequest, StoreOutcome } from './ports/storage-memor
 export {
   EMBEDDING_LIMITS,
   type EmbeddingBatch,
+  type FirstVectors,
   type MemoryVectors,
   type PendingEmbeddings,
 } from './ports/storage-vectors.ts';
@@ -37,6 +38,7 @@ export { BEFORE_THE_LAST, holders, IN_TIER, liveAndPassing } from './sql/filters
 export { INTEGRITY } from './sql/integrity.ts';
 export { fromMemory, joinKnown, selectChanged } from './sql/known.ts';
 export { readResults, resultColumns } from './sql/memory-row.ts';
+export { type MemoryText, replaceWords, toWords } from './sql/memory-words.ts';
 export {
   count,
   type Dialect,

@@ -26,11 +26,14 @@ export type { CorrectionState } from './ports/storage-corrections.ts';
 export type { ExportRecord, MemoryRecord, PendingLink, StorageCopy } from './ports/storage-export.ts';
 export type {
   ChangedFields,
+  ListOrder,
   MemoryChange,
+  MemoryPage,
   PageRequest,
   Position,
   SessionPlace,
   SessionSummaryRow,
+  StoredMemory,
   UserRow,
 } from './ports/storage-memories.ts';
 export type { NamespaceUsage, Quota, Quotas, StorageStats } from './ports/storage-namespaces.ts';

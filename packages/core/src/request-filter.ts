@@ -2,11 +2,12 @@ import {
   type Filter,
   type FilterExpression,
   invalidRequest,
+  type ListFields,
   type ScopeRequest,
   toFilterCondition,
   type ValidityRequest,
 } from '@memoryd/contract';
-import type { MemoryFilter, Owner, OwnerFilter } from '@memoryd/search';
+import { type MemoryFilter, type Owner, type OwnerFilter, readListWords } from '@memoryd/search';
 import { toMs, toTimestamp } from './time.ts';
 
 /**
@@ -99,4 +100,23 @@ export function toMemoryFilter(filter: Filter): MemoryFilter {
     ...(filter.metadata && { metadata: filter.metadata }),
     ...toCondition(filter),
   };
+}
+
+/**
+ * Converts the selection of a list into the filter of storage. Throws INVALID_REQUEST for a `q` without a word, and for
+ * `q` with `known_at`, because only the words of present texts are stored.
+ */
+export function toListFilter(request: ListFields): MemoryFilter {
+  const filter = { ...toMemoryFilter(request), ...toValidityFilter(request) };
+  if (request.q === undefined) return filter;
+  if (request.known_at !== undefined) {
+    throw invalidRequest([
+      { path: '/q', message: 'q must not come with known_at, since it finds words of present texts' },
+    ]);
+  }
+  const words = readListWords(request.q);
+  if (!words) {
+    throw invalidRequest([{ path: '/q', message: 'q must have a letter, a number or a sign such as €; add a word' }]);
+  }
+  return { ...filter, words };
 }

@@ -128,6 +128,7 @@ export const ENGINE_SETTING_NAMES = Object.keys({
   rerankForm: true,
   rerankTimeoutMs: true,
   redact: true,
+  logQueries: true,
   consolidationIntervalSeconds: true,
   workingAgeSeconds: true,
   archiveDays: true,

@@ -92,6 +92,11 @@ export interface EngineSettings {
    * before a text is stored, embedded or logged. `off` if absent.
    */
   redact?: 'on' | 'off';
+  /**
+   * Whether queries are logged. If true, the last recalls are remembered in memory, for `MemoryApi.recalls`. False if
+   * absent.
+   */
+  logQueries?: boolean;
   /** Interval of automatic consolidation in seconds; 0 turns it off. */
   consolidationIntervalSeconds: number;
   /** Age in seconds at which automatic consolidation promotes a working memory. */

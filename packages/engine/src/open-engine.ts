@@ -9,6 +9,7 @@ import {
   assertKeepableNamespace,
   ConsolidationSchedule,
   Consolidator,
+  CountCache,
   createHooks,
   createRecallForCheck,
   createSeal,
@@ -16,12 +17,15 @@ import {
   type EventLimits,
   EventLog,
   extractive,
+  ForgottenScopes,
   GivenMemories,
   getNamespaces,
   hookApi,
   KeyRing,
+  MemoryMaps,
   memoryApi,
   openEmbedderEarly,
+  RememberedRecalls,
   Reranking,
   RunningImports,
   requireModelInUse,
@@ -137,6 +141,7 @@ async function open(options: FilledOptions): Promise<Engine> {
     const stopped = schedule.stop();
     await core.consolidator.stop();
     await stopped;
+    await core.maps.close();
     await embedding?.stop();
     await core.accesses.flush();
     health.stop();
@@ -153,7 +158,7 @@ async function open(options: FilledOptions): Promise<Engine> {
       return withScope(hookApi({ ...core, redactor: knownFormats }, name, keyId));
     },
     keys,
-    namespaces: getNamespaces(storage, clock),
+    namespaces: getNamespaces(storage, clock, (namespace) => core.forgotten.publish({ namespace })),
     hooks: createHooks(storage),
     backup: (signal) => storage.backup(signal),
     async databaseState(scope = 'operate') {
@@ -180,6 +185,10 @@ interface OpenParts {
   embedding: EmbeddingQueue | undefined;
   reranking: Reranking | undefined;
   events: EventLog;
+  forgotten: ForgottenScopes;
+  maps: MemoryMaps;
+  recalls: RememberedRecalls | undefined;
+  counts: CountCache;
   keys: KeyRing;
   seal: Seal;
 }
@@ -207,13 +216,17 @@ async function openParts(options: OptionsWithClock): Promise<OpenParts> {
   const embedding = opening && new EmbeddingQueue(opening, storage, telemetry);
   const reranking =
     reranker && new Reranking(reranker, { storage, clock, telemetry, timeoutMs: options.rerankTimeoutMs });
-  const events = new EventLog(clock, ids, { notices, ...getStreamLimits(options) });
+  const counts = new CountCache();
+  const events = new EventLog(clock, ids, { notices, counts, ...getStreamLimits(options) });
+  const maps = new MemoryMaps({ storage, clock, telemetry });
+  const recalls = options.logQueries ? new RememberedRecalls() : undefined;
+  const forgotten = new ForgottenScopes([counts, maps, ...(recalls ? [recalls] : [])], notices);
   const keyRing = new KeyRing(keys, clock, { notices });
   async function begin(): Promise<Seal> {
     await assertNotMigrating(storage);
     await embedding?.start();
     const seal = createSeal(await storage.secret());
-    await Promise.all([events.start(seal), keyRing.start()]);
+    await Promise.all([events.start(seal), forgotten.start(seal), keyRing.start()]);
     return seal;
   }
   const seal = await begin().catch(async (error) => {
@@ -223,12 +236,13 @@ async function openParts(options: OptionsWithClock): Promise<OpenParts> {
     await storage.close();
     throw error;
   });
-  return { storage, health, lease, distiller, embedding, reranking, events, keys: keyRing, seal };
+  const caches = { forgotten, counts, maps, recalls };
+  return { storage, health, lease, distiller, embedding, reranking, events, ...caches, keys: keyRing, seal };
 }
 
 function createCore(
   options: OptionsWithClock,
-  { storage, lease, distiller, embedding, reranking, events, seal }: OpenParts,
+  { storage, lease, distiller, embedding, reranking, events, forgotten, counts, maps, recalls, seal }: OpenParts,
 ): Core {
   const { telemetry, clock, ids = uuidV7 } = options;
   const recalling = { storage, clock, ...(embedding && { embedding }) };
@@ -251,8 +265,12 @@ function createCore(
     telemetry,
     accesses: new AccessLog(storage, telemetry),
     given: new GivenMemories(),
+    ...(recalls && { recalls }),
+    forgotten,
+    maps,
     consolidator,
     events,
+    counts,
     seal,
     distiller,
     ...(reranking && { reranking }),
@@ -278,13 +296,14 @@ function assertKnown(options: FilledOptions): void {
  * types.
  */
 function assertSettings(options: FilledOptions): void {
-  const { redact = 'off', tokenStates = 'on', rerankForm } = options;
+  const { redact = 'off', tokenStates = 'on', logQueries = false, rerankForm } = options;
   for (const name of Object.keys(ENGINE_RANGES) as (keyof typeof ENGINE_RANGES)[]) {
     const [min, max] = ENGINE_RANGES[name];
     const isInRange = Number.isInteger(options[name]) && options[name] >= min && options[name] <= max;
     if (!isInRange) throw new TypeError(`${name} must be a whole number from ${min} to ${max}`);
   }
   if (!['on', 'off'].includes(redact)) throw new TypeError('redact must be on or off');
+  if (typeof logQueries !== 'boolean') throw new TypeError('logQueries must be true or false');
   if (!['on', 'off'].includes(tokenStates)) throw new TypeError('tokenStates must be on or off');
   if (!RERANK_FORMS.includes(rerankForm)) throw new TypeError(`rerankForm must be one of ${RERANK_FORMS.join(', ')}`);
   getTimezone(options);

@@ -8,14 +8,22 @@ import {
   type Sql,
   sql,
 } from '@memoryd/core';
+import type { ListWords } from '@memoryd/search';
 
 export const POSTGRES: Dialect = {
   isIn: (column, values) => sql`${column} = ANY(${values}::text[])`,
   isMemory: (column, namespace, ordinals) =>
     sql`${namespaceBeside(column)} = ${namespace} AND ${raw(column)} = ANY(${ordinals}::bigint[])`,
+  isAmong: (ordinals) => sql`m.ordinal = ANY(ARRAY(${ordinals}))`,
   records(name, columns, values) {
     const typed = Object.entries(columns).map(([column, type]) => raw(`"${column}" ${type}`));
     return sql`json_to_recordset(${JSON.stringify(values)}::json) AS ${raw(name)}(${join(typed, ', ')})`;
+  },
+  isRecord(table, columns, values) {
+    const isSame = Object.keys(columns).map((column) => raw(`r.${column} = k.${column}`));
+    return sql`${raw(table)}.ctid = ANY(ARRAY(
+      SELECT found.row FROM ${POSTGRES.records('k', columns, values)},
+        LATERAL (SELECT r.ctid AS row FROM ${raw(table)} r WHERE ${join(isSame, ' AND ')} OFFSET 0) AS found))`;
   },
   ordinals: (name, values) => sql`unnest(${values}::bigint[]) WITH ORDINALITY AS ${raw(name)}(ordinal, place)`,
   joinMemory(name, key) {
@@ -51,17 +59,41 @@ export const POSTGRES: Dialect = {
       contains: (element) => ofType('array', sql`${value} @> ${toJsonb(element)}`),
     };
   },
+  selectByWords: (words) => sql`SELECT w.ordinal FROM memory_words w WHERE ${hasWords(words)}`,
+  hasWords,
   tags: raw(`(SELECT value COLLATE "C" AS value FROM jsonb_array_elements_text(m.tags::jsonb))`),
+  joinTags: raw(`LEFT JOIN LATERAL (
+    SELECT value COLLATE "C" AS value FROM jsonb_array_elements_text(m.tags::jsonb)) AS t ON true`),
   hasTag: (tags) => sql`m.tags::jsonb ?| ${tags}::text[]`,
-  hasMetadata(field, value) {
-    const json = sql`(m.metadata::json -> ${field}::text)`;
-    return sql`CASE json_typeof${json} WHEN 'string' THEN ${json} #>> '{}'
-      WHEN 'array' THEN NULL WHEN 'object' THEN NULL ELSE ${json}::text END = ${value}`;
-  },
+  metadataText: (field) => sql`(${toScalarText(field, raw('NULL'))} COLLATE "C")`,
+  beginsWith: (text, characters) => sql`${text} ~ ${`^${characters.map(toRegex).join('')}`}`,
+  hasMetadata: (field, value) => sql`${toScalarText(field, raw("'null'"))} = ${value}`,
   jsonField: (column, field) => sql`(${column}::json ->> ${field}::text)`,
   jsonArray: (value, order) => sql`coalesce(json_agg(${value} ORDER BY ${order}), '[]')::text`,
   jsonObject: (key, value) => sql`coalesce(json_object_agg(${key}, ${value}), '{}')::text`,
 };
+
+/**
+ * Returns the text of a scalar in a field of the metadata of `memory m`; SQL null for another value.
+ *
+ * @param ofNull the result for the value null
+ */
+function toScalarText(field: string, ofNull: Sql): Sql {
+  const json = sql`(m.metadata::json -> ${field}::text)`;
+  return sql`CASE json_typeof${json} WHEN 'string' THEN ${json} #>> '{}'
+    WHEN 'array' THEN NULL WHEN 'object' THEN NULL WHEN 'null' THEN ${ofNull} ELSE ${json}::text END`;
+}
+
+/** Returns the regular expression of one character, by code points. */
+function toRegex(alternatives: readonly string[]): string {
+  const escapes = alternatives.map((one) => `\\U${one.codePointAt(0)?.toString(16).padStart(8, '0')}`);
+  return `[${escapes.join('')}]`;
+}
+
+function hasWords({ whole, beginnings }: ListWords): Sql {
+  const query = [...whole.map((word) => `'${word}'`), ...beginnings.map((word) => `'${word}':*`)].join(' & ');
+  return sql`w.words @@ ${query}::tsquery`;
+}
 
 /** Creates the statement of `Queries.insert`: one statement for all rows. */
 export function createInsert(...[table, columns, rows, onConflict = raw('')]: Parameters<Queries['insert']>): Sql {

@@ -19,7 +19,7 @@ import { VectorIndexes } from './search/vector-index.ts';
 import { createSqlRunner, recordAccesses } from './sql-runner.ts';
 import { StoreQueue } from './store-queue.ts';
 import { createVacuumTask } from './vacuum.ts';
-import { dropClaims, pendingEmbeddings, putVectors, useModel } from './vectors.ts';
+import { dropClaims, firstVectors, pendingEmbeddings, putVectors, useModel } from './vectors.ts';
 import { assertMayWriteNow } from './writers.ts';
 
 const DEFAULT_CONNECTIONS = 10;
@@ -71,6 +71,7 @@ export async function openPostgres(options: ServerOptions): Promise<OpenDatabase
         return pending;
       },
       pendingEmbeddings: (...args) => pendingEmbeddings(connection, ...args),
+      firstVectors: (...args) => firstVectors(connection, ...args),
       async putVectors(modelId, vectors) {
         const written = await putVectors(connection, modelId, vectors);
         vectorIndexes.request(modelId);

@@ -9,7 +9,10 @@ interface Step {
   Plans?: Step[];
 }
 
-/** Returns the number of rows that the queries of `read` read from each table. Runs each query twice. */
+/**
+ * Returns the number of rows that the statements of `read` read from each table. Runs each query twice. A write runs once,
+ * and returns 0.
+ */
 export async function countReadRows(
   queries: Queries,
   read: (queries: Queries) => Promise<unknown>,
@@ -30,6 +33,10 @@ export async function countReadRows(
     async row<Row>(statement: Sql) {
       await explain(statement);
       return queries.row<Row>(statement);
+    },
+    async run(statement) {
+      await explain(statement);
+      return 0;
     },
   });
   return counts;

@@ -40,14 +40,16 @@ describe('rebuildEntries in a large database', () => {
     expect(statements).toBeGreaterThan(2);
   });
 
-  it('rebuilds all outdated index entries', async () => {
+  it('rebuilds all outdated index entries, and the words that lists find', async () => {
     const connection = await createLargeDatabase();
     const current = sql`recall_entry JOIN memory USING (namespace, ordinal) WHERE made_by = ${MADE_BY}`;
     await connection.run(sql`
       UPDATE recall_entry SET made_by = 0 WHERE ordinal IN (SELECT ordinal FROM memory)`);
+    await connection.run(sql`UPDATE memory_words SET words = ''`);
     expect(await count(connection, current)).toBe(0);
     await rebuildEntries(connection);
     expect(await count(connection, current)).toBe(2);
+    expect(await count(connection, sql`memory_words WHERE words = ''`)).toBe(0);
     expect(await count(connection, sql`recall_entry`)).toBe(ENTRIES + 2);
   });
 });

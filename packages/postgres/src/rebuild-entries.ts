@@ -1,4 +1,4 @@
-import { ENTRIES_MADE_BY, getProperty, setProperty, sql } from '@memoryd/core';
+import { ENTRIES_MADE_BY, getProperty, replaceWords, setProperty, sql } from '@memoryd/core';
 import type { Connection } from './connection.ts';
 import { insertEntries, MADE_BY, readRecallTexts } from './recall-entry.ts';
 
@@ -9,8 +9,9 @@ const REBUILD_BATCH = 256;
 const SCAN_BATCH = 10_000;
 
 /**
- * Rebuilds index entries that were built by an earlier version of the rules. Vectors stay unchanged. Servers that know
- * only the earlier version can write until the rebuild is complete. Several processes can rebuild concurrently.
+ * Rebuilds index entries, and the words that lists find, that were built by an earlier version of the rules. Vectors
+ * stay unchanged. Servers that know only the earlier version can write until the rebuild is complete. Several processes
+ * can rebuild concurrently.
  */
 export async function rebuildEntries(connection: Connection): Promise<void> {
   await rebuildOutdated(connection);
@@ -72,7 +73,9 @@ async function rebuild(connection: Connection, namespace: string, ordinals: numb
       SELECT ordinal, model FROM entry`);
     if (models.length === 0) return;
     const rebuilt = models.map(({ ordinal }) => ordinal);
-    await insertEntries(transaction, await readRecallTexts(transaction, namespace, rebuilt));
+    const texts = await readRecallTexts(transaction, namespace, rebuilt);
+    await insertEntries(transaction, texts);
+    await replaceWords(transaction, namespace, texts);
     await transaction.run(sql`
       UPDATE recall_entry e SET model = had.model
       FROM unnest(${rebuilt}::bigint[], ${models.map(({ model }) => model)}::integer[]) AS had(ordinal, model)

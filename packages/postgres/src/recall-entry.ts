@@ -1,7 +1,7 @@
 import type { Tier } from '@memoryd/contract';
 import { EMBEDDING_LIMITS, fromJson, join, raw, sql, type Transaction } from '@memoryd/core';
 import { ANALYZER_VERSION, getWords, type Recallable, termDigest } from '@memoryd/search';
-import type { OwnQueries } from './dialect.ts';
+import { memoriesBy, type OwnQueries } from './dialect.ts';
 
 /** Increase when index entries of the same text change. */
 const ENTRY_VERSION = 2;
@@ -54,11 +54,12 @@ async function reenter(transaction: OwnQueries, namespace: string, ordinal: numb
 }
 
 /**
- * Updates the speaker and the terms in the index entry of a memory after its tags have changed. No effect if the memory
- * has no index entry.
+ * Updates the speaker and the terms in the index entries of memories after their tags have changed. No effect on memories
+ * without an index entry.
  */
-async function relabel(transaction: OwnQueries, namespace: string, ordinal: number): Promise<void> {
-  for (const memory of await readRecallTexts(transaction, namespace, [ordinal])) {
+async function relabel(transaction: OwnQueries, namespace: string, ordinals: readonly number[]): Promise<void> {
+  for (const memory of await readRecallTexts(transaction, namespace, ordinals)) {
+    const { ordinal } = memory;
     const { speaker, speaker_terms, terms, frequencies, length } = buildEntry(memory);
     const isSemantic = memory.tier === 'semantic';
     await transaction.run(sql`
@@ -86,8 +87,9 @@ export async function readRecallTexts(
   ordinals: readonly number[],
 ): Promise<RecallText[]> {
   const rows = await transaction.rows<RecallTextRow>(sql`
-    SELECT namespace, user_id AS "userId", ordinal, tier, content, tags FROM memory
-    WHERE namespace = ${namespace} AND ordinal = ANY(${ordinals}::bigint[])`);
+    SELECT m.namespace, m.user_id AS "userId", m.ordinal, m.tier, m.content, m.tags
+    FROM unnest(${ordinals}::bigint[]) AS named(ordinal)
+    JOIN ${memoriesBy('m', sql`namespace = ${namespace} AND ordinal = named.ordinal`)} ON true`);
   return rows.map((row) => ({ ...row, tags: fromJson<string[]>(row.tags, 'the tags of memory', row.ordinal) }));
 }
 
@@ -146,7 +148,7 @@ export function createRecallWriter(queries: OwnQueries): Transaction['recall'] {
   return {
     enterNew: (memories, vectors) => enterNew(queries, memories, vectors),
     enter: (namespace, ordinal) => reenter(queries, namespace, ordinal),
-    relabel: (namespace, ordinal) => relabel(queries, namespace, ordinal),
+    relabel: (namespace, ordinals) => relabel(queries, namespace, ordinals),
     remove: (namespace, ordinals) => removeEntries(queries, namespace, ordinals),
     // `SqlRunner.purge` requests the vacuum after the commit.
     noteErased: async () => {},

@@ -67,6 +67,9 @@ export const MIGRATIONS: readonly SchemaStep[] = [
   CREATE INDEX memory_by_source ON memory (namespace, source, created_at, ordinal);
   CREATE INDEX memory_by_tier ON memory (namespace, tier, created_at, ordinal)
     WHERE merged_into IS NULL AND evicted_at IS NULL;
+  -- Orders of lists.
+  CREATE INDEX memory_by_change ON memory (namespace, updated_at, created_at, ordinal);
+  CREATE INDEX memory_by_importance ON memory (namespace, importance, created_at, ordinal);
   -- Standing notes, which contexts read.
   CREATE INDEX memory_standing ON memory (namespace, user_id, created_at, ordinal)
     WHERE importance >= 0.9 AND merged_into IS NULL AND evicted_at IS NULL;
@@ -140,6 +143,15 @@ export const MIGRATIONS: readonly SchemaStep[] = [
     attachment text NOT NULL,
     PRIMARY KEY (namespace, ordinal)
   );
+
+  -- The distinct words of the present text that lists find, folded, each after a key of the namespace.
+  CREATE TABLE memory_words (
+    namespace text COLLATE "C" NOT NULL,
+    ordinal bigint NOT NULL,
+    words tsvector NOT NULL,
+    PRIMARY KEY (namespace, ordinal)
+  );
+  CREATE INDEX memory_words_by_word ON memory_words USING gin (words);
 
   -- The fill factor leaves space for heap-only updates of counts.
   CREATE TABLE memory_access (
@@ -433,6 +445,40 @@ export const MIGRATIONS: readonly SchemaStep[] = [
   );
   CREATE INDEX imported_memory_by_run ON imported_memory (namespace, run, ordinal);
   CREATE INDEX imported_memory_by_change ON imported_memory (namespace, changed_by, ordinal) WHERE changed_by IS NOT NULL;
+  -- Changes of many memories, until they can no longer be undone. user_id and agent_id: the owner that the change is
+  -- limited to, or ''. digest: of what is selected and what changes, never the values. arrived_until: the change is of
+  -- memories with at most this ordinal. done_until: ordinal of the last memory that the change has looked at.
+  CREATE SEQUENCE bulk_change_no;
+  CREATE TABLE bulk_change (
+    namespace text COLLATE "C" NOT NULL,
+    no bigint NOT NULL DEFAULT nextval('bulk_change_no'),
+    id text COLLATE "C" NOT NULL,
+    user_id text COLLATE "C" NOT NULL,
+    agent_id text COLLATE "C" NOT NULL,
+    digest text NOT NULL,
+    state text NOT NULL DEFAULT 'made' CHECK (state IN ('made', 'undoing', 'undone')),
+    expires_at bigint NOT NULL,
+    arrived_until bigint NOT NULL,
+    done_until bigint NOT NULL DEFAULT 0,
+    updated_count bigint NOT NULL DEFAULT 0,
+    unchanged_count bigint NOT NULL DEFAULT 0,
+    refused_count bigint NOT NULL DEFAULT 0,
+    restored_count bigint NOT NULL DEFAULT 0,
+    PRIMARY KEY (namespace, no)
+  );
+  CREATE INDEX bulk_change_by_id ON bulk_change (namespace, id);
+  CREATE INDEX bulk_change_by_age ON bulk_change (expires_at);
+  -- Memories that a change has changed and no undo has restored. before: JSON of the earlier values. after: digest of the
+  -- values that the change left. Forgetting a memory deletes its rows.
+  CREATE TABLE changed_memory (
+    namespace text COLLATE "C" NOT NULL,
+    change bigint NOT NULL,
+    ordinal bigint NOT NULL,
+    before text NOT NULL,
+    after text NOT NULL,
+    PRIMARY KEY (namespace, change, ordinal)
+  );
+  CREATE INDEX changed_memory_by_memory ON changed_memory (namespace, ordinal);
   -- Usage of a namespace (user_id '') and of each user: memories that clients stored, including merged and evicted
   -- memories, and bytes of their texts, including earlier texts. Semantic memories and texts written by consolidation
   -- are not counted. The usage is the sum of its slots, as for tiers. Slot -1 is the row that every user with memories

@@ -12,12 +12,14 @@ const TIMEOUT_MS = 30_000;
 
 /** Tables with texts or data derived from texts. */
 const TABLES =
-  'memory, memory_history, memory_attachment, recall_entry, posting, memory_vector, token_states, attribute';
+  'memory, memory_history, memory_attachment, memory_words, changed_memory, recall_entry, posting, memory_vector, token_states, attribute';
 
 /**
  * Creates the background task that vacuums after forgetting. Deleted row versions remain in pages until a vacuum, in
  * the write-ahead log until it is recycled, and in archives and backups. The task only runs the vacuum earlier than
- * autovacuum would, and gives no guarantee. Closing the connection ends a running vacuum.
+ * autovacuum would, and gives no guarantee. A vacuum keeps the keys of
+ * GIN indexes, so forgotten words stay in `memory_words_by_word` until a REINDEX. Closing the connection ends a running
+ * vacuum.
  */
 export function createVacuumTask(connection: Connection): BackgroundTask {
   return new BackgroundTask({

@@ -3,6 +3,7 @@ import {
   count,
   EMBEDDING_LIMITS,
   type EmbeddingBatch,
+  type FirstVectors,
   type MemoryVectors,
   type ModelInUse,
   modelInUse,
@@ -11,7 +12,7 @@ import {
   setChangedUntil,
   sql,
 } from '@memoryd/core';
-import { areIntactStates, packStates } from '@memoryd/search';
+import { areIntactStates, packStates, toInt8 } from '@memoryd/search';
 import type { Connection } from './connection.ts';
 import type { Transaction } from './dialect.ts';
 import { CLAIM_END, LONG, REST, SHORT } from './recall-entry.ts';
@@ -188,6 +189,33 @@ async function recordDimensions(
       `the embedding model returned a vector with ${length} dimensions instead of ${dimensions}; choose another model`,
     );
   }
+}
+
+/** Bytes before the components in pgvector's binary format of a vector, whose components are 32-bit big-endian floats. */
+const VECTOR_HEAD_BYTES = 4;
+
+/** See `Storage.firstVectors`. */
+export async function firstVectors(
+  connection: Connection,
+  namespace: string,
+  ordinals: readonly number[],
+): Promise<FirstVectors | undefined> {
+  const model = await modelInUse(connection);
+  if (!model) return undefined;
+  const rows = await connection.rows<{ ordinal: number; vector: Buffer }>(sql`
+    SELECT v.ordinal, vector_send(v.embedding::vector) AS vector FROM memory_vector v
+    WHERE v.namespace = ${namespace} AND v.ordinal = ANY(${ordinals}::bigint[]) AND v.part = 0
+      AND v.model = ${model.number}`);
+  return {
+    modelId: model.modelId,
+    ordinals: rows.map(({ ordinal }) => ordinal),
+    vectors: new Uint8Array(Buffer.concat(rows.map(({ vector }) => toInt8(readComponents(vector))))),
+  };
+}
+
+function readComponents(vector: Buffer): Float32Array {
+  const components = Buffer.from(vector.subarray(VECTOR_HEAD_BYTES)).swap32();
+  return Float32Array.from({ length: components.length / 4 }, (_, i) => components.readFloatLE(4 * i));
 }
 
 const MAX_COUNTED = 1000;

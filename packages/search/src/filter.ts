@@ -1,4 +1,5 @@
 import type { FilterCondition, Metadata, Tier } from '@memoryd/contract';
+import type { ListWords } from './text/list-words.ts';
 
 /** The user and the agent of a memory. An empty string means that the memory is shared by all users, or all agents. */
 export interface Owner {
@@ -56,6 +57,8 @@ export interface MemoryFilter extends OwnerFilter {
   since?: number;
   until?: number;
   metadata?: Record<string, string>;
+  /** Words of the present text. Only lists and counts have this condition, without `known`. */
+  words?: ListWords;
   /** The parsed `filter` of a request. */
   condition?: FilterCondition;
   /** The moment of validity, in ms; by default the present. Applies to `holding`, `superseded` and `supersededBy`. */

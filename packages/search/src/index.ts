@@ -108,6 +108,7 @@ export { WEIGHTS } from './ranking/weights.ts';
 export { english } from './synonyms/table.ts';
 export {
   ANALYZER_VERSION,
+  contentWords,
   isEnglish,
   queryWords,
   readQuery,
@@ -117,6 +118,7 @@ export {
 } from './text/analyze.ts';
 export { cutAround, type Part, SentenceStarts } from './text/excerpt.ts';
 export { copyString, fold } from './text/fold.ts';
+export { getListWords, type ListWords, readListWords } from './text/list-words.ts';
 export { getParts } from './text/parts.ts';
 export { asksFor, mayNeedQuestion, statesNothing } from './text/reply.ts';
 export { getGraphemes, getSentences, getWords as getWordSegments } from './text/segments.ts';

@@ -117,9 +117,19 @@ export const SQLITE: Dialect = {
   // The `+` prevents SQLite from using an index on the first condition, which would scan the whole namespace.
   isMemory: (column, namespace, ordinals) =>
     sql`+${namespaceBeside(column)} = ${namespace} AND ${raw(column)} ${oneOf(ordinals)}`,
+  isAmong: (ordinals) => sql`m.ordinal IN (${ordinals})`,
   records(name, columns, values) {
     const names = Object.keys(columns);
     return sql`(${values.length <= MAX_BOUND_RECORDS ? selectBound(names, values) : selectFromJson(names, values)}) AS ${raw(name)}`;
+  },
+  isRecord(table, columns, values) {
+    const getNames = (of: string) =>
+      raw(
+        Object.keys(columns)
+          .map((column) => `${of}.${column}`)
+          .join(', '),
+      );
+    return sql`(${getNames(table)}) IN (SELECT ${getNames('k')} FROM ${SQLITE.records('k', columns, values)})`;
   },
   ordinals: (name, values) =>
     sql`(SELECT value AS ordinal, key + 1 AS place FROM json_each(${JSON.stringify(values)})) AS ${raw(name)}`,
@@ -164,17 +174,44 @@ export const SQLITE: Dialect = {
         ),
     };
   },
-  tags: raw('(SELECT value FROM json_each(m.tags))'),
-  hasTag: (tags) => sql`EXISTS (SELECT 1 FROM json_each(m.tags) AS t WHERE t.value ${oneOf(tags)})`,
-  hasMetadata(field, value) {
-    const at = toJsonPath([field]);
-    return sql`CASE json_type(m.metadata, ${at}) WHEN 'text' THEN json_extract(m.metadata, ${at})
-      WHEN 'array' THEN NULL WHEN 'object' THEN NULL ELSE m.metadata -> ${at} END = ${value}`;
+  selectByWords({ whole, beginnings }) {
+    const query = [...whole.map((word) => `"${word}"`), ...beginnings.map((word) => `"${word}" *`)].join(' AND ');
+    return sql`SELECT rowid AS ordinal FROM word_index WHERE word_index MATCH ${query}`;
   },
+  hasWords({ whole, beginnings }) {
+    const quoted = [...whole.map((word) => `'${word}'`), ...beginnings.map((word) => `'${word}`)];
+    return join(
+      quoted.map((word) => sql`instr(w.words, ${word}) > 0`),
+      ' AND ',
+    );
+  },
+  tags: raw('(SELECT value FROM json_each(m.tags))'),
+  joinTags: raw('LEFT JOIN json_each(m.tags) AS t ON true'),
+  hasTag: (tags) => sql`EXISTS (SELECT 1 FROM json_each(m.tags) AS t WHERE t.value ${oneOf(tags)})`,
+  metadataText: (field) => toScalarText(field, raw('NULL')),
+  beginsWith: (text, characters) => sql`${text} GLOB ${`${characters.map(toGlob).join('')}*`}`,
+  hasMetadata: (field, value) => sql`${toScalarText(field, raw("'null'"))} = ${value}`,
   jsonField: (column, field) => sql`(${column} ->> ${field})`,
   jsonArray: (value, order) => sql`json_group_array(${value} ORDER BY ${order})`,
   jsonObject: (key, value) => sql`json_group_object(${key}, ${value})`,
 };
+
+/**
+ * Returns the text of a scalar in a field of the metadata of `memory m`; SQL null for another value.
+ *
+ * @param ofNull the result for the value null
+ */
+function toScalarText(field: string, ofNull: Sql): Sql {
+  const at = toJsonPath([field]);
+  return sql`CASE json_type(m.metadata, ${at}) WHEN 'text' THEN json_extract(m.metadata, ${at})
+    WHEN 'array' THEN NULL WHEN 'object' THEN NULL WHEN 'null' THEN ${ofNull} ELSE m.metadata -> ${at} END`;
+}
+
+/** Returns the GLOB pattern of one character. Alternatives are cases of a letter, which have no meaning in brackets. */
+function toGlob(alternatives: readonly string[]): string {
+  const [only = ''] = alternatives;
+  return alternatives.length > 1 || '*?['.includes(only) ? `[${alternatives.join('')}]` : only;
+}
 
 /** Returns the path of SQLite to a value in nested objects. */
 export function toJsonPath(keys: readonly string[]): string {
@@ -237,7 +274,9 @@ function createRecallWriter(queries: FileQueries): Transaction['recall'] {
   return {
     enterNew: async (memories) => enterNew(connection, memories),
     enter: async (_namespace, ordinal) => addEntry(connection, ordinal),
-    relabel: async (_namespace, ordinal) => relabel(connection, ordinal),
+    async relabel(_namespace, ordinals) {
+      for (const ordinal of ordinals) relabel(connection, ordinal);
+    },
     async remove(namespace, ordinals) {
       for (const ordinal of ordinals) removeEntry(connection, namespace, ordinal);
     },

@@ -329,6 +329,25 @@ describe('the database file', () => {
     await Promise.all([one.close(), other.close()]);
   });
 
+  it('rebuilds the words that lists find if they come from an older analysis', async () => {
+    const before = await open();
+    await before.store(memory('m', 'a heron'));
+    await before.close();
+    const file = new Sqlite(path);
+    file.exec(`
+      INSERT INTO memory_words SELECT -1, namespace, '' FROM memory_words;
+      DELETE FROM memory_words WHERE ordinal > 0;
+      UPDATE memory_words SET ordinal = (SELECT ordinal FROM memory);
+      UPDATE property SET value = '1002' WHERE name = 'entries_made_by'`);
+    file.close();
+    const after = await open();
+    const words = { whole: [], beginnings: ['her'] };
+    const page = await after.memories('default', { words }, { limit: 10, maxBytes: 1000 }, Date.now());
+    expect(page.items.map(({ id }) => id)).toEqual(['m']);
+    expect(await after.integrity()).toEqual([]);
+    await after.close();
+  });
+
   it('keeps its vectors if index entries of an older layout are rebuilt', async () => {
     const vector = new Float32Array(64).fill(1 / 8);
     const before = await open();

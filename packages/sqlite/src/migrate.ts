@@ -1,10 +1,11 @@
 import { MemoryError } from '@memoryd/contract/errors';
-import { assertMayWrite, CorruptDatabaseError, ENTRIES_MADE_BY } from '@memoryd/core';
+import { assertMayWrite, CorruptDatabaseError, ENTRIES_MADE_BY, type MemoryText, toWords } from '@memoryd/core';
 import { ANALYZER_VERSION, getModel, getTrailingVectors, withVectors } from '@memoryd/search';
 import Sqlite from 'better-sqlite3';
 import { type Connection, dimensionsByModel, readProperty, sql, writeProperty } from './connection.ts';
 import { noteChange, rebuildEntry, writeEntry } from './recall-entry.ts';
 import { APPLICATION_ID, MIGRATIONS } from './schema.ts';
+import { clearSeparators } from './word-separators.ts';
 
 /**
  * Migrates a database to the current schema in one transaction. Throws CorruptDatabaseError if the tables do not match
@@ -66,7 +67,7 @@ function schemaVersion(connection: Connection): number {
 const ENTRY_VERSION = 5;
 const FORMAT_VERSION = ENTRY_VERSION * 1000 + ANALYZER_VERSION;
 
-/** Index entries rebuilt per query. */
+/** Index entries rebuilt per query, and memories whose words are renewed before the separators of the index are cleared. */
 const REBUILT_AT_ONCE = 256;
 
 /** Throws UNAVAILABLE if a newer memoryd has changed the file. Every write transaction must call this function. */
@@ -81,8 +82,8 @@ function getStoredVersion(connection: Connection): number {
 }
 
 /**
- * Rebuilds all index entries in one transaction if their format is older than the current format. Vectors are
- * preserved. Throws UNAVAILABLE if the format is newer.
+ * Rebuilds all index entries, and the words that lists find, in one transaction if their format is older than the current
+ * format. Vectors are preserved. Throws UNAVAILABLE if the format is newer.
  */
 export function renewEntries(connection: Connection): void {
   const storedVersion = getStoredVersion(connection);
@@ -99,12 +100,31 @@ export function renewEntries(connection: Connection): void {
         for (const [ordinal, entry] of batch) replaceEntry(connection, ordinal, entry, dimensions);
         last = (batch.at(-1) as [number, Buffer])[0];
       }
+      renewWords(connection);
       writeProperty(connection, ENTRIES_MADE_BY, String(FORMAT_VERSION));
       function readBatch(after: number): [ordinal: number, entry: Buffer][] {
         return next.all(after, REBUILT_AT_ONCE) as [number, Buffer][];
       }
     })
     .immediate();
+}
+
+function renewWords(connection: Connection): void {
+  const next = sql(
+    connection,
+    'SELECT namespace, ordinal, content FROM memory WHERE ordinal > ? ORDER BY ordinal LIMIT 1',
+  );
+  const remove = sql(connection, 'DELETE FROM memory_words WHERE ordinal = ?');
+  const insert = sql(connection, 'INSERT INTO memory_words (namespace, ordinal, words) VALUES (?, ?, ?)');
+  const readNext = (after: number) => next.get(after) as MemoryText | undefined;
+  let renewed = 0;
+  for (let memory = readNext(0); memory; memory = readNext(memory.ordinal)) {
+    const { namespace, ordinal, words } = toWords(memory);
+    remove.run(ordinal);
+    insert.run(namespace, ordinal, words);
+    if (++renewed % REBUILT_AT_ONCE === 0) clearSeparators(connection);
+  }
+  clearSeparators(connection);
 }
 
 // The vectors are read from the end of the index entry, because the rest may have an older layout.

@@ -162,6 +162,8 @@ export function sqliteStorage(parts: StorageParts): OpenDatabase {
       recordAccess: (accesses) => writes.run('recordAccess', [accesses]),
       useModel: (modelId) => writes.run('useModel', [modelId]),
       pendingEmbeddings: (...args) => reader.call('read', { verb: 'pendingEmbeddings', args }),
+      // One memory is a quick read, and the many of a map are a long one.
+      firstVectors: (...args) => (args[1].length > 1 ? lister : reader).call('read', { verb: 'firstVectors', args }),
       putVectors: (modelId, vectors) => writes.run('putVectors', [modelId, vectors]),
       maxDimensions: MAX_DIMENSIONS,
       candidatesAtOnce: CANDIDATES_AT_ONCE,
@@ -223,8 +225,9 @@ async function getFirstPart(writer: Thread): Promise<PurgePart | undefined> {
  * whole namespace are a quick read.
  */
 const LONG_READS: ReadonlySet<keyof typeof readVerbs> = new Set([
-  ...(['memories', 'growth', 'session', 'sessions', 'users', 'stats', 'namespaceUsage'] as const),
-  ...(['imports', 'importRun'] as const),
+  ...(['memories', 'facet', 'growth', 'growthSteps', 'session', 'sessions', 'users'] as const),
+  ...(['stats', 'namespaceUsage', 'outlines', 'revisions', 'scopeState'] as const),
+  ...(['imports', 'importRun', 'selectForChange'] as const),
   ...(['changes', 'planPromotion', 'planMergeAfter', 'planEvict'] as const),
   'leastRetainedAfter' as const,
 ]);

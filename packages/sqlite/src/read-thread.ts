@@ -6,7 +6,7 @@ import { type FileQueries, toQueries } from './dialect.ts';
 import { type Attempt, attempt, attemptAsync } from './failure.ts';
 import { lazyConnection } from './open-connection.ts';
 import type { ThreadData } from './storage-thread.ts';
-import { pendingEmbeddings } from './vectors.ts';
+import { firstVectors, pendingEmbeddings } from './vectors.ts';
 
 /*
  * The thread for all reads but recall. Each file has two: one for reads of a few rows, and one for lists, transcripts,
@@ -16,7 +16,8 @@ import { pendingEmbeddings } from './vectors.ts';
 const CACHE_MIB = 16;
 const reading = lazyConnection((workerData as ThreadData).path, CACHE_MIB);
 
-const readVerbs: typeof shared & { pendingEmbeddings: typeof pendingEmbeddings } = { ...shared, pendingEmbeddings };
+const own = { firstVectors, pendingEmbeddings };
+const readVerbs: typeof shared & typeof own = { ...shared, ...own };
 
 /** A call of a function of `readVerbs`: the function's name, and its arguments after `FileQueries`. */
 export interface ReadCall {

@@ -54,6 +54,10 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX memory_by_agent ON memory (namespace, agent_id, created_at, ordinal) WHERE agent_id <> '';
   CREATE INDEX memory_by_source ON memory (namespace, source, created_at, ordinal, expires_at, evicted_at, merged_into);
   CREATE INDEX memory_by_tier ON memory (namespace, tier, created_at, ordinal, expires_at, evicted_at, merged_into);
+  -- Orders of lists.
+  CREATE INDEX memory_by_change ON memory (namespace, updated_at, created_at, ordinal, expires_at, evicted_at, merged_into);
+  CREATE INDEX memory_by_importance
+    ON memory (namespace, importance, created_at, ordinal, expires_at, evicted_at, merged_into);
   -- Standing notes, which contexts read.
   CREATE INDEX memory_standing ON memory (namespace, user_id, created_at, ordinal)
     WHERE importance >= 0.9 AND merged_into IS NULL AND evicted_at IS NULL;
@@ -131,6 +135,25 @@ export const MIGRATIONS: readonly string[] = [
     namespace TEXT NOT NULL,
     attachment TEXT NOT NULL
   ) STRICT;
+
+  -- The distinct words of the present text that lists find, folded, each in quotes and after a key of the namespace.
+  CREATE TABLE memory_words (
+    ordinal INTEGER PRIMARY KEY,
+    namespace TEXT NOT NULL,
+    words TEXT NOT NULL
+  ) STRICT;
+  -- The analysis of texts has found the words already, so this index only separates them. Signs of words such as c++ and
+  -- 10:30 belong to them. prefix: the key has four characters, so the beginnings of one to three letters, which many
+  -- words have, are indexed.
+  CREATE VIRTUAL TABLE word_index USING fts5(
+    words, content = '', columnsize = 0, detail = none, prefix = '5 6 7', tokenize = "ascii tokenchars '+#.:/-'");
+  INSERT INTO word_index (word_index, rank) VALUES ('secure-delete', 1);
+  CREATE TRIGGER words_begin AFTER INSERT ON memory_words BEGIN
+    INSERT INTO word_index (rowid, words) VALUES (new.ordinal, new.words);
+  END;
+  CREATE TRIGGER words_end AFTER DELETE ON memory_words BEGIN
+    INSERT INTO word_index (word_index, rowid, words) VALUES ('delete', old.ordinal, old.words);
+  END;
 
   CREATE TABLE memory_access (
     ordinal INTEGER PRIMARY KEY,
@@ -422,6 +445,39 @@ export const MIGRATIONS: readonly string[] = [
   ) STRICT;
   CREATE INDEX imported_memory_by_run ON imported_memory (run);
   CREATE INDEX imported_memory_by_change ON imported_memory (changed_by) WHERE changed_by IS NOT NULL;
+
+  -- Changes of many memories, until they can no longer be undone. user_id and agent_id: the owner that the change is
+  -- limited to, or ''. digest: of what is selected and what changes, never the values. arrived_until: the change is of
+  -- memories with at most this ordinal. done_until: ordinal of the last memory that the change has looked at.
+  CREATE TABLE bulk_change (
+    no INTEGER PRIMARY KEY AUTOINCREMENT,
+    namespace TEXT NOT NULL,
+    id TEXT NOT NULL,
+    user_id TEXT NOT NULL,
+    agent_id TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    state TEXT NOT NULL DEFAULT 'made' CHECK (state IN ('made', 'undoing', 'undone')),
+    expires_at INTEGER NOT NULL,
+    arrived_until INTEGER NOT NULL,
+    done_until INTEGER NOT NULL DEFAULT 0,
+    updated_count INTEGER NOT NULL DEFAULT 0,
+    unchanged_count INTEGER NOT NULL DEFAULT 0,
+    refused_count INTEGER NOT NULL DEFAULT 0,
+    restored_count INTEGER NOT NULL DEFAULT 0
+  ) STRICT;
+  CREATE INDEX bulk_change_by_id ON bulk_change (namespace, id);
+  CREATE INDEX bulk_change_by_age ON bulk_change (expires_at);
+  -- Memories that a change has changed and no undo has restored. before: JSON of the earlier values. after: digest of the
+  -- values that the change left. Forgetting a memory deletes its rows.
+  CREATE TABLE changed_memory (
+    namespace TEXT NOT NULL,
+    change INTEGER NOT NULL,
+    ordinal INTEGER NOT NULL,
+    before TEXT NOT NULL,
+    after TEXT NOT NULL,
+    PRIMARY KEY (change, ordinal)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX changed_memory_by_memory ON changed_memory (ordinal);
 
   -- Usage of namespaces (user_id is '') and of users: memories including hidden ones, and bytes of texts including
   -- earlier ones. Semantic memories and texts written by consolidation do not count. A user without any memory has no

@@ -1,6 +1,12 @@
 import type { ModelInUse } from '@memoryd/core';
-import { EMBEDDING_LIMITS, type EmbeddingBatch, type MemoryVectors, type PendingEmbeddings } from '@memoryd/core';
-import { getModel, getVectors, MODEL_OFFSET, toInt8, withVectors } from '@memoryd/search';
+import {
+  EMBEDDING_LIMITS,
+  type EmbeddingBatch,
+  type FirstVectors,
+  type MemoryVectors,
+  type PendingEmbeddings,
+} from '@memoryd/core';
+import { getModel, getVectors, type Int8Vector, MODEL_OFFSET, toInt8, withVectors } from '@memoryd/search';
 import { type Connection, modelInUse, sql } from './connection.ts';
 import type { FileQueries } from './dialect.ts';
 import { appendStates, LONG, noteChange, REST, readEntry, SHORT, writeEntry, writeStates } from './recall-entry.ts';
@@ -100,6 +106,27 @@ function noteDimensions(connection: Connection, model: ModelInUse, vectors: read
       );
     }
   }
+}
+
+/** See `Storage.firstVectors`. */
+export async function firstVectors(
+  { connection }: FileQueries,
+  _namespace: string,
+  ordinals: readonly number[],
+): Promise<FirstVectors | undefined> {
+  const model = modelInUse(connection);
+  if (!model) return undefined;
+  const found = ordinals.flatMap((ordinal): [number, Int8Vector][] => {
+    const entry = readEntry(connection, ordinal);
+    const [vector] = entry && getModel(entry) === model.number ? getVectors(entry) : [];
+    return vector ? [[ordinal, vector]] : [];
+  });
+  return {
+    modelId: model.modelId,
+    ordinals: found.map(([ordinal]) => ordinal),
+    // A copy, because a buffer of its own is sent to another thread without the entries around the vectors.
+    vectors: new Uint8Array(Buffer.concat(found.map(([, vector]) => vector))),
+  };
 }
 
 const MAX_COUNTED = 1000;

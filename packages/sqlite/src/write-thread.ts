@@ -10,6 +10,7 @@ import { migrate, renewEntries } from './migrate.ts';
 import { INCREMENTAL, openForWriting } from './open-connection.ts';
 import { closePurgeRequest, getPurgeRequest, notePurgeProgress, type PageRange, zeroGaps } from './page-gaps.ts';
 import type { ThreadData } from './storage-thread.ts';
+import { clearSeparators, followGoneWords } from './word-separators.ts';
 import type { StoreArguments } from './write-verbs.ts';
 import { type WriteVerbs, writeVerbs } from './write-verbs.ts';
 import { WrittenPages } from './written-pages.ts';
@@ -61,6 +62,7 @@ export function open(): Promise<Attempt<void>> {
   return inTurn(() =>
     attempt(() => {
       migrate(connect());
+      followGoneWords(connect());
       renewEntries(connect());
     }),
   );
@@ -75,7 +77,11 @@ export function commit(calls: WriteCall[]): Promise<Attempt<Attempt<unknown>[]>>
     attemptAsync(async () => {
       const connection = connect();
       assertInPlace();
-      const attempts = await transaction(connection, (writes) => performAll(writes, calls));
+      const attempts = await transaction(connection, async (writes) => {
+        const performed = await performAll(writes, calls);
+        clearSeparators(connection);
+        return performed;
+      });
       writtenPages?.noteCommit();
       return attempts;
     }),

@@ -1,5 +1,6 @@
 /** The contract suites of all ports and of `MemoryApi`, and their fixtures. Requires vitest. */
 
+export { changesContract } from './changes.contract.ts';
 export { distillerContract, expectSound, getGroup } from './distiller.contract.ts';
 export { embedderContract } from './embedder.contract.ts';
 export { embedVectors } from './embedder.fixture.ts';

@@ -1076,7 +1076,9 @@ export function memoryApiContract(open: () => Promise<MemoryApiUnderTest>): void
       await expectError(memory.forgetMany({ shared: true }), 'INVALID_REQUEST');
       await expectError(memory.forgetMany({ tag: '' }), 'INVALID_REQUEST', '/tag');
       await expectError(memory.forgetMany({ before: 'then' }), 'INVALID_REQUEST', '/before');
-      await expectError(memory.forgetMany({ id: 'x' } as never), 'INVALID_REQUEST', '/id');
+      await expectError(memory.forgetMany({ id: [] }), 'INVALID_REQUEST');
+      await expectError(memory.forgetMany({ id: [], tag: 'a' }), 'INVALID_REQUEST', '/id');
+      await expectError(memory.forgetMany({ memory_id: 'x' } as never), 'INVALID_REQUEST', '/memory_id');
     });
   });
 

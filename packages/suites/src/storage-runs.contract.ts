@@ -283,6 +283,69 @@ export function runStorageContract(tested: TestedStorage): void {
       expect(await countTiers()).toEqual([2, 0, 0]);
     });
 
+    const undoOfMemory = async (id: string, memoryId: string) =>
+      tested.storage.undoOfMemory('default', id, memoryId, {
+        fence: (await tested.lease.acquire(CONSOLIDATION_LEASE, 'this process', NOW, 1000)) ?? 0,
+        endedAfter: 0,
+        at: NOW + 1,
+      });
+
+    it('undoes only the changes of one memory, and later the rest of the run', async () => {
+      const survivor = await storeMemory({ content: 'x', tags: ['a'] });
+      const [one, other] = [await storeMemory({ content: 'x', tags: ['b'] }), await storeMemory({ content: 'x' })];
+      const expired = await storeMemory({ expiresAt: NOW });
+      const run = await consolidateOnce('a run');
+      expect(await undoOfMemory('a run', one.id)).toMatchObject({
+        outcome: 'undone',
+        memory: { id: one.id },
+        isDeleted: false,
+      });
+      const getPlace = async ({ id }: { id: string }) => {
+        const { tier, mergedInto, tags } = (await tested.storage.memory('default', id, LATER)) ?? {};
+        return { tier, mergedInto, tags };
+      };
+      expect(await getPlace(one)).toEqual({ tier: 'working', mergedInto: null, tags: ['b'] });
+      expect(await getPlace(other)).toEqual({ tier: 'episodic', mergedInto: survivor.id, tags: [] });
+      expect(await getPlace(survivor)).toMatchObject({ tier: 'episodic', tags: ['a', 'b'] });
+      expect((await getChanges(run)).map(({ id }) => id)).not.toContain(one.id);
+      expect(await undoOfMemory('a run', one.id)).toEqual({ outcome: 'unchanged' });
+      expect(await undoOfMemory('a run', 'nobody')).toEqual({ outcome: 'unchanged' });
+      expect(await undoOfMemory('another run', one.id)).toEqual({ outcome: 'unknown' });
+      expect(await undoOfMemory('a run', expired.id)).toMatchObject({ outcome: 'undone' });
+      expect(await tested.storage.run('default', 'a run')).toMatchObject({ state: 'completed' });
+      await undo('a run');
+      expect(await getPlace(other)).toEqual({ tier: 'working', mergedInto: null, tags: [] });
+      expect(await getPlace(survivor)).toMatchObject({ tier: 'working', tags: ['a'] });
+      expect(await getPlace(one)).toEqual({ tier: 'working', mergedInto: null, tags: ['b'] });
+      expect(await undoOfMemory('a run', other.id)).toEqual({ outcome: 'not-completed', state: 'undone' });
+    });
+
+    it('a memory whose merge was undone is not merged again until a duplicate changes', async () => {
+      const survivor = await storeMemory({ content: 'x' });
+      const duplicate = await storeMemory({ content: 'x' });
+      await consolidateOnce('a run');
+      await undoOfMemory('a run', duplicate.id);
+      await consolidateOnce('the next run');
+      const getMerged = async () => (await tested.storage.memory('default', duplicate.id, LATER))?.mergedInto;
+      expect(await getMerged()).toBeNull();
+      await storeMemory({ content: 'x' });
+      await consolidateOnce('the last run');
+      expect(await getMerged()).toBe(survivor.id);
+    });
+
+    it('refuses to undo the changes of one memory that a later run has changed, and changes nothing', async () => {
+      const [, duplicate] = [await storeMemory({ content: 'x' }), await storeMemory({ content: 'x' })];
+      const expiring = await storeMemory({ expiresAt: NOW + 10 });
+      const run = await consolidateOnce('a run');
+      await consolidateOnce('later', NOW + 20);
+      const before = await getChanges(run);
+      expect(await undoOfMemory('a run', expiring.id)).toEqual({ outcome: 'newer', id: 'later' });
+      expect(await getChanges(run)).toEqual(before);
+      expect(await undoOfMemory('a run', duplicate.id)).toMatchObject({ outcome: 'undone' });
+      expect(await undoOfMemory('later', expiring.id)).toMatchObject({ outcome: 'undone' });
+      expect(await undoOfMemory('a run', expiring.id)).toMatchObject({ outcome: 'undone' });
+    });
+
     it('keeps changes that clients make while it is being undone', async () => {
       const [survivor, duplicate] = [
         await storeMemory({ content: 'x' }),

@@ -4,6 +4,7 @@ import { leaseContract } from './lease.contract.ts';
 import { type OpenStorage, testedStorage } from './storage.fixture.ts';
 import { consolidationStorageContract } from './storage-consolidation.contract.ts';
 import { correctionStorageContract } from './storage-corrections.contract.ts';
+import { countStorageContract } from './storage-counts.contract.ts';
 import { distilStorageContract } from './storage-distil.contract.ts';
 import { exportStorageContract } from './storage-export.contract.ts';
 import { externalIdStorageContract } from './storage-external-ids.contract.ts';
@@ -14,11 +15,14 @@ import { knownStorageContract } from './storage-known.contract.ts';
 import { listStorageContract } from './storage-lists.contract.ts';
 import { memoryStorageContract } from './storage-memories.contract.ts';
 import { namespaceStorageContract } from './storage-namespaces.contract.ts';
+import { orderStorageContract } from './storage-order.contract.ts';
+import { outlineStorageContract } from './storage-outlines.contract.ts';
 import { ownerStorageContract } from './storage-owners.contract.ts';
 import { runStorageContract } from './storage-runs.contract.ts';
 import { searchStorageContract } from './storage-search.contract.ts';
 import { validityStorageContract } from './storage-validity.contract.ts';
 import { vectorStorageContract } from './storage-vectors.contract.ts';
+import { wordStorageContract } from './storage-words.contract.ts';
 import { skipUnmet, type Unmet } from './unmet.fixture.ts';
 
 /**
@@ -33,6 +37,10 @@ export function storageContract(open: OpenStorage, unmet: Unmet = {}): void {
   describe('memory storage', () => memoryStorageContract(tested));
   describe('external ids', () => externalIdStorageContract(tested));
   describe('lists of sessions and users', () => listStorageContract(tested));
+  describe('lists by words', () => wordStorageContract(tested));
+  describe('lists of memories', () => orderStorageContract(tested));
+  describe('outlines', () => outlineStorageContract(tested));
+  describe('facets and growth', () => countStorageContract(tested));
   describe('filters', () => filterStorageContract(tested));
   describe('search storage', () => searchStorageContract(tested));
   describe('validity', () => validityStorageContract(tested));

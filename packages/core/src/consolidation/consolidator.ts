@@ -2,7 +2,13 @@ import { LIMITS, MemoryError } from '@memoryd/contract';
 import type { EventLog, RunProgress } from '../event-log.ts';
 import { CONSOLIDATION_LEASE, type Lease } from '../ports/coordination.ts';
 import type { Telemetry } from '../ports/runtime.ts';
-import type { ConsolidationRun, RunRef, StepResult, UndoOutcome } from '../ports/storage-consolidation.ts';
+import type {
+  ConsolidationRun,
+  MemoryUndoOutcome,
+  RunRef,
+  StepResult,
+  UndoOutcome,
+} from '../ports/storage-consolidation.ts';
 import { paced } from '../time.ts';
 import { Distillation, type DistilParts } from './distillation.ts';
 import { SelfCheck, type SelfCheckParts } from './self-check.ts';
@@ -137,11 +143,28 @@ export class Consolidator {
    * Undoes a run after all queued runs and undos. Returns `begun` if the run was undone; any other outcome is the
    * reason why the run cannot be undone. `withLater` undoes the later runs first, newest first.
    */
-  async undo(namespace: string, id: string, withLater = false): Promise<UndoResult> {
+  undo(namespace: string, id: string, withLater = false): Promise<UndoResult> {
+    return this.#enqueueUndo((fence) => this.#undoAll(namespace, id, withLater, fence));
+  }
+
+  /** Undoes the changes that a run made to one memory, after all queued runs and undos. See `Storage.undoOfMemory`. */
+  undoOfMemory(namespace: string, id: string, memoryId: string): Promise<MemoryUndoOutcome> {
+    const { storage, clock, archiveMs, embedding, events } = this.#parts;
+    return this.#enqueueUndo(async (fence) => {
+      const at = clock.now();
+      const undone = await storage.undoOfMemory(namespace, id, memoryId, { fence, endedAfter: at - archiveMs, at });
+      if (undone.outcome !== 'undone') return undone;
+      embedding?.look();
+      events.publishMemories(namespace, undone.isDeleted ? 'forgotten' : 'updated', [undone.memory]);
+      return undone;
+    });
+  }
+
+  async #enqueueUndo<T>(undo: (fence: number) => Promise<T>): Promise<T> {
     if (this.#queuedUndos >= MAX_WAITING)
       throw new MemoryError('UNAVAILABLE', 'too many undos are queued; retry later');
     this.#queuedUndos++;
-    return this.#enqueue((fence) => this.#undoAll(namespace, id, withLater, fence)).finally(() => this.#queuedUndos--);
+    return this.#enqueue(undo).finally(() => this.#queuedUndos--);
   }
 
   /** Stops active operations after their current batch, and rejects queued ones. */

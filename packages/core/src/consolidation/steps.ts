@@ -41,6 +41,7 @@ export type Step = (storage: Storage, run: ActiveRun) => Promise<StepResult>;
 export const HOUSEKEEPING: readonly Step[] = [
   (storage, { ref, certainNow, archiveMs }) => storage.clearArchive(ref, certainNow - archiveMs, BATCH_SIZE),
   (storage, { certainNow }) => storage.dropIdempotencyKeys(certainNow - LIMITS.idempotencyKeyMs, BATCH_SIZE),
+  (storage, { certainNow }) => storage.dropChanges(certainNow, BATCH_SIZE),
 ];
 
 /**

@@ -126,6 +126,7 @@ export async function forgetMany(
   if (!hasForgetCondition(request)) throw invalidRequest([{ path: '', message: `query must ${MUST_HAVE_CONDITION}` }]);
   const selection = {
     ...toOwnerFilter(request),
+    ...(request.id && { ids: request.id }),
     ...(request.session_id !== undefined && { sessionId: request.session_id }),
     ...(request.tag !== undefined && { tag: request.tag }),
     ...(request.source !== undefined && { source: request.source }),
@@ -134,10 +135,22 @@ export async function forgetMany(
     ...toCondition(request),
     ...(request.before !== undefined && { createdBefore: toMs(request.before, 'before') }),
   };
-  const { purged, count } = await publishForgotten(core, namespace, (onForgotten) =>
-    core.storage.forgetMany(namespace, selection, onForgotten),
-  );
+  const forgetAll = () =>
+    publishForgotten(core, namespace, (onForgotten) => core.storage.forgetMany(namespace, selection, onForgotten));
+  const { purged, count } = await forgetAll().finally(() => forgetScope(core, namespace, request));
   return { status: 'forgotten', forgotten_count: count, ...toPurge(purged) };
+}
+
+/** Forgets what belongs to the memories of a user, an agent or a session, unless a request has other conditions too. */
+function forgetScope(core: Pick<Core, 'forgotten'>, namespace: string, request: ForgetManyRequest): void {
+  const { user_id: userId, agent_id: agentId, session_id: sessionId, ...others } = request;
+  if (hasForgetCondition(others)) return;
+  core.forgotten.publish({
+    namespace,
+    ...(userId !== undefined && { userId }),
+    ...(agentId !== undefined && { agentId }),
+    ...(sessionId !== undefined && { sessionId }),
+  });
 }
 
 /** Runs a bulk forget, and publishes how many memories it has deleted. */
@@ -162,8 +175,8 @@ export async function publishForgotten<T>(
   }
 }
 
-/** Number of memories after which a bulk forget publishes an event. */
-const COUNTED_TOGETHER = 1000;
+/** Number of memories after which a write of many memories publishes an event. */
+export const COUNTED_TOGETHER = 1000;
 
 export function toPurge(purged: boolean): { purge?: 'pending' } {
   return purged ? {} : { purge: 'pending' };

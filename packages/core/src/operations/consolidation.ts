@@ -10,6 +10,7 @@ import {
   ConsolidationsRequest,
   type ConsolidationsResponse,
   createCheck,
+  invalidRequest,
   isStorable,
   type LaterConsolidations,
   LIMITS,
@@ -113,10 +114,34 @@ export async function undo(
 ): Promise<UndoResponse> {
   assertValid(checkUndo, request);
   assertConsolidationId(consolidationId);
+  if (request.memory_id !== undefined) return undoOfMemory(core, namespace, consolidationId, request);
   const result = await core.consolidator.undo(namespace, consolidationId, request.with_later);
   if (result.outcome !== 'begun') throw toUndoError(result);
   const { alsoUndone } = result;
   return { status: 'undone', id: consolidationId, ...(alsoUndone.length > 0 && { also_undone: alsoUndone }) };
+}
+
+async function undoOfMemory(
+  core: Core,
+  namespace: string,
+  id: string,
+  { memory_id: memoryId = '', with_later }: UndoRequest,
+): Promise<UndoResponse> {
+  if (with_later) throw invalidRequest([{ path: '/with_later', message: 'with_later must not come with memory_id' }]);
+  const result = await core.consolidator.undoOfMemory(namespace, id, memoryId);
+  switch (result.outcome) {
+    case 'undone':
+      return { status: 'undone', id };
+    case 'unchanged':
+      throw new MemoryError('NOT_FOUND', 'the consolidation has no change of this memory that is not undone');
+    case 'newer':
+      throw new MemoryError(
+        'CONFLICT',
+        `a later consolidation has changed the memory too: undo the changes of ${result.id} first`,
+      );
+    default:
+      throw toUndoError({ ...result, alsoUndone: [] });
+  }
 }
 
 function toUndoError(result: Exclude<UndoResult, { outcome: 'begun' }>): MemoryError {

@@ -30,6 +30,7 @@ import { ContextSelection, MIN_MEMORY_TOKENS, type Taken } from './context-selec
 import type { Core } from './core.ts';
 import { createHighlighter } from './highlight.ts';
 import { toAsked, toPlace, track } from './recall.ts';
+import { rememberRecall } from './recalls.ts';
 
 const check = createCheck(ContextRequest, 'request');
 
@@ -137,6 +138,10 @@ function trackContext(
     filter,
     { ...(session && { session_id: session.sessionId }), ...(project !== undefined && { project }) },
   );
+  rememberRecall(core, namespace, {
+    ...{ kind: 'context', query: query ?? '', of: filter, sessionId: session?.sessionId },
+    results: taken.map(({ memory, score }) => ({ id: memory.id, score })),
+  });
   if (query === undefined) return;
   const memories = taken.filter(({ why }) => why === 'relevant').map(({ memory }) => memory);
   track(core, { namespace, keyId }, query, { ...relevant, memories });

@@ -1,12 +1,16 @@
 import type { Thesaurus } from '@memoryd/search';
 import type { Consolidator } from '../consolidation/consolidator.ts';
+import type { CountCache } from '../count-cache.ts';
 import type { EmbeddingQueue } from '../embedding-queue/embedding-queue.ts';
 import type { EventLog } from '../event-log.ts';
+import type { ForgottenScopes } from '../forgotten-scopes.ts';
 import type { GivenMemories } from '../given-memories.ts';
+import type { MemoryMaps } from '../map/memory-maps.ts';
 import type { DecliningDistiller } from '../ports/distiller.ts';
 import type { Redactor } from '../ports/redactor.ts';
 import type { Clock, IdSource, Seal, Telemetry } from '../ports/runtime.ts';
 import type { Storage } from '../ports/storage.ts';
+import type { RememberedRecalls } from '../remembered-recalls.ts';
 import type { Reranking } from '../reranking.ts';
 import type { AccessLog } from './access-log.ts';
 import type { RunningImports } from './running-imports.ts';
@@ -21,8 +25,14 @@ export interface Core {
   telemetry: Telemetry;
   accesses: AccessLog;
   given: GivenMemories;
+  /** Absent if queries are not logged. */
+  recalls?: RememberedRecalls;
+  forgotten: ForgottenScopes;
+  maps: MemoryMaps;
   consolidator: Consolidator;
   events: EventLog;
+  /** Counts of facets and growth. */
+  counts: CountCache;
   seal: Seal;
   /** Creates semantic memories. Rejects a group only if all of its texts are blank or the signal is aborted. */
   distiller: DecliningDistiller;

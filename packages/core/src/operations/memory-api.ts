@@ -9,17 +9,23 @@ import type {
 } from '@memoryd/contract';
 import type { ChangedFields } from '../ports/storage-memories.ts';
 import { forget, forgetMany, update } from './change-memories.ts';
+import { undoChange, updateMany } from './changes.ts';
 import { consolidate, consolidation, consolidations, undo } from './consolidation.ts';
 import { type ContextOptions, context } from './context.ts';
 import type { Core } from './core.ts';
 import { corrections, decideCorrection } from './corrections.ts';
 import { exportMemories } from './export-memories.ts';
+import { facets } from './facets.ts';
+import { growth } from './growth.ts';
 import { importMemories } from './import-memories.ts';
 import { importTexts } from './import-texts.ts';
 import { imports, undoImport } from './imports.ts';
+import { map } from './map.ts';
 import { stats } from './namespaces.ts';
 import { history, memories, memory, session, sessions, users } from './read-memories.ts';
 import { recall } from './recall.ts';
+import { recalls } from './recalls.ts';
+import { related } from './related.ts';
 import { store, storeAtOnce, storeBatch } from './store-memories.ts';
 
 /**
@@ -38,7 +44,14 @@ export function memoryApi(core: Core, namespace: string, scope: Scope, keyId?: s
     memory: (...args) => memory(core, namespace, ...args),
     history: (...args) => history(core, namespace, ...args),
     memories: (...args) => memories(core, namespace, ...args),
+    facets: (...args) => facets(core, namespace, ...args),
+    growth: (...args) => growth(core, namespace, ...args),
+    map: (...args) => map(core, namespace, ...args),
+    related: (...args) => related(core, namespace, ...args),
+    recalls: (...args) => recalls(core, namespace, ...args),
     update: (...args) => update(core, namespace, ...args),
+    updateMany: (...args) => updateMany(core, namespace, ...args),
+    undoChange: (...args) => undoChange(core, namespace, ...args),
     forget: (...args) => forget(core, namespace, ...args),
     forgetMany: (...args) => forgetMany(core, namespace, ...args),
     consolidate: (...args) => consolidate(core, namespace, ...args),

@@ -35,8 +35,12 @@ export function assertKeepableNamespace(namespace: string): void {
   throw invalidRequest([{ path: '/namespace', message: 'namespace must not contain U+0000 or a lone surrogate' }]);
 }
 
-/** See `Namespaces`. */
-export function getNamespaces(storage: Storage, clock: Clock): Namespaces {
+/**
+ * See `Namespaces`.
+ *
+ * @param onDeleted called when a namespace has been deleted
+ */
+export function getNamespaces(storage: Storage, clock: Clock, onDeleted?: (name: string) => void): Namespaces {
   async function exists(name: string): Promise<boolean> {
     return (await storage.usage(clock.now())).some((namespace) => namespace.name === name);
   }
@@ -51,7 +55,7 @@ export function getNamespaces(storage: Storage, clock: Clock): Namespaces {
         const message = 'namespace not found; `memoryd namespaces list` lists the existing ones';
         throw new MemoryError('NOT_FOUND', message);
       }
-      const { count, purged } = await storage.deleteNamespace(name);
+      const { count, purged } = await storage.deleteNamespace(name).finally(() => onDeleted?.(name));
       return { deleted_count: count, ...(!purged && { purge: 'pending' as const }) };
     },
     async setQuota(name, quota) {

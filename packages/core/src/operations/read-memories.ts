@@ -3,6 +3,7 @@ import {
   createCheck,
   HistoryRequest,
   type HistoryResponse,
+  invalidRequest,
   isStorable,
   MemoriesRequest,
   type MemoriesResponse,
@@ -18,10 +19,11 @@ import {
 } from '@memoryd/contract';
 import { getRetention } from '@memoryd/search';
 import { numberCursors, pageEnd, pageRequest, positionCursors, sessionPlaceCursors, textCursors } from '../cursor.ts';
-import type { MemoryText, StoredMemory } from '../ports/storage-memories.ts';
+import type { ListOrder, MemoryText, StoredMemory } from '../ports/storage-memories.ts';
 import {
   toCondition,
   toExternalId,
+  toListFilter,
   toMemoryFilter,
   toOutdated,
   toOwner,
@@ -66,20 +68,37 @@ export async function memories(core: Core, namespace: string, request: MemoriesR
   assertValid(checkMemories, request);
   const now = core.clock.now();
   const filter = {
-    ...toMemoryFilter(request),
-    ...toValidityFilter(request),
+    ...toListFilter(request),
     ...(request.id !== undefined && { idPart: request.id }),
   };
-  const selection = { namespace, filters: filter };
+  const order = toListOrder(request);
+  const isAscending = order.direction === 'asc';
+  const selection = { namespace, filters: { ...filter, ...(isAscending && { direction: order.direction }) } };
   const paging = pageRequest(core, request, memoryCursors, selection);
   const moments = request.growth_at?.map((time) => toMs(time, 'growth_at', 'last'));
-  const page = await core.storage.memories(namespace, filter, paging, now);
+  const { next, ...page } = await core.storage.memories(namespace, filter, paging, now, order);
   const growth = moments && (await core.storage.growth(namespace, filter, moments, now));
   return {
     memories: page.items.map((item) => toMemory(item, now)),
     ...(growth && { growth: growth.map((counts, i) => ({ at: toTimestamp(moments[i] as number), ...counts })) }),
-    ...pageEnd(core, page, memoryCursors, selection),
+    ...(page.countedCount !== undefined && { counted_count: page.countedCount }),
+    ...(page.orderedCount !== undefined && { ordered_count: page.orderedCount }),
+    ...pageEnd(core, { ...page, ...(order.by === 'created' && next && { next }) }, memoryCursors, selection),
   };
+}
+
+/**
+ * Returns the order of a list. Throws INVALID_REQUEST for a cursor with an offset, or in an order other than by
+ * `created`, since values of the other orders change between pages.
+ */
+function toListOrder({ order = 'created', dir = 'desc', offset = 0, cursor }: MemoriesRequest): ListOrder {
+  if (cursor !== undefined && offset > 0) {
+    throw invalidRequest([{ path: '/offset', message: 'offset must not come with cursor; leave out one of them' }]);
+  }
+  if (cursor !== undefined && order !== 'created') {
+    throw invalidRequest([{ path: '/cursor', message: `cursor must not come with the order ${order}; use offset` }]);
+  }
+  return { by: order, direction: dir, offset };
 }
 
 /** See `MemoryApi.session`. */
@@ -184,7 +203,8 @@ export function memoryNotFound(): MemoryError {
   return new MemoryError('NOT_FOUND', 'memory not found');
 }
 
-function toMemory(stored: StoredMemory, now: number): Memory {
+/** Returns a memory as a response has it. */
+export function toMemory(stored: StoredMemory, now: number): Memory {
   return {
     id: stored.id,
     content: stored.content,

@@ -16,6 +16,7 @@ import { toExternalId, toMemoryFilter, toOutdated, toOwner, toRevision, toValidi
 import { toMs, toTimestamp } from '../time.ts';
 import type { Core } from './core.ts';
 import { createHighlighter } from './highlight.ts';
+import { rememberRecall } from './recalls.ts';
 
 const check = createCheck(RecallRequest, 'query');
 
@@ -55,6 +56,10 @@ export async function recall(
     const memories = found.map(({ memory }) => memory);
     core.events.publishRecalled(namespace, memories, findRequest.filter);
     track(core, { namespace, keyId }, query, { ...recalled, memories });
+    rememberRecall(core, namespace, {
+      ...{ kind: 'recall', query, of: findRequest.filter },
+      results: found.map(({ memory, score }) => ({ id: memory.id, score })),
+    });
   }
   const getExplanation = request.explain ? createExplainer(query) : undefined;
   const results = found.map((result) => toResult(result, getExplanation));

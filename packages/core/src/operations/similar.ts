@@ -7,7 +7,14 @@ import {
   SimilarRequest,
   type StoreOptions,
 } from '@memoryd/contract';
-import { canonicalText, type QueryVector, type RecalledMemory, type SearchResult, WEIGHTS } from '@memoryd/search';
+import {
+  canonicalText,
+  type MemoryFilter,
+  type QueryVector,
+  type RecalledMemory,
+  type SearchResult,
+  WEIGHTS,
+} from '@memoryd/search';
 import { findResults, Stages } from '../find.ts';
 import type { NewMemory } from '../ports/storage-memories.ts';
 import { toTimestamp } from '../time.ts';
@@ -68,7 +75,17 @@ export interface SimilarTo {
  */
 export async function findSimilar(core: Core, to: SimilarTo, limit: number): Promise<SimilarMemory[] | undefined> {
   try {
-    const similar = (await search(core, to)).filter(({ score }) => score >= MIN_SIMILARITY);
+    const { namespace, content, userId, agentId } = to.memory;
+    const { repeats: at } = to;
+    const near = await searchSimilar(core, {
+      ...{ namespace, id: to.id, content, limit: MAX_COMPARED },
+      filter: {
+        ...{ userIds: [userId], agentIds: [agentId], holding: true },
+        ...(at !== undefined && { at, known: at }),
+      },
+      ...('vector' in to && { vector: to.vector }),
+    });
+    const similar = near.filter(({ score }) => score >= MIN_SIMILARITY);
     const found = await withoutSummaries(core, to, similar);
     return found.slice(0, limit).map(({ memory: { id, content, createdAt }, score }) => {
       return { id, content, created_at: toTimestamp(createdAt), score };
@@ -77,6 +94,19 @@ export async function findSimilar(core: Core, to: SimilarTo, limit: number): Pro
     core.telemetry.report({ level: 'warn', component: 'retrieval', event: 'similar_search_failed', error });
     return undefined;
   }
+}
+
+/** A text that is compared with the memories that match a filter. */
+export interface ComparedText {
+  namespace: string;
+  /** The memory that has the text. */
+  id: string;
+  content: string;
+  filter: MemoryFilter;
+  /** Maximum number of memories that are compared, copies of the text among them. */
+  limit: number;
+  /** See `SimilarTo`. */
+  vector?: QueryVector | undefined;
 }
 
 interface Found {
@@ -88,23 +118,14 @@ interface Found {
  * Returns other memories with other texts, one of each text, the most similar first. The similarity is the relevance of a
  * memory to the text, as a share of the relevance of the text to itself.
  */
-async function search(core: Core, to: SimilarTo): Promise<Found[]> {
+export async function searchSimilar(core: Core, to: ComparedText): Promise<Found[]> {
   const { storage, clock, embedding, maxAnswerBytes } = core;
-  const { namespace, content, userId, agentId } = to.memory;
-  const { repeats: at } = to;
+  const { namespace, content, filter, limit } = to;
   const text = canonicalText(content);
   // A long text is compared by its beginning.
   const query = text.slice(0, LIMITS.queryChars).toWellFormed();
   const request = {
-    namespace,
-    query,
-    filter: {
-      userIds: [userId],
-      agentIds: [agentId],
-      holding: true as const,
-      ...(at !== undefined && { at, known: at }),
-    },
-    limit: MAX_COMPARED,
+    ...{ namespace, query, filter, limit },
     explain: true,
     isStatement: true,
     isPoolOnly: true,

@@ -17,8 +17,8 @@ export interface Lease {
   release(name: string, holder: string): Promise<void>;
 }
 
-/** Topic of a notice: changes of memories (`events`), or of API keys (`keys`). */
-type NoticeTopic = 'events' | 'keys';
+/** Topic of a notice: changes of memories (`events`), of API keys (`keys`), or `ForgottenScopes` (`forgotten`). */
+type NoticeTopic = 'events' | 'keys' | 'forgotten';
 
 /** Maximum length of a notice, in bytes of UTF-8. The fields of the largest batch of memories usually fit. */
 export const MAX_NOTICE_BYTES = 8 * 2 ** 20;

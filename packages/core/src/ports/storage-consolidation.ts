@@ -1,7 +1,7 @@
 import type { Tier } from '@memoryd/contract';
 import type { Owner } from '@memoryd/search';
 import type { DistilSource } from './distiller.ts';
-import type { Page, PageRequest } from './storage-memories.ts';
+import type { DeletedMemory, Page, PageRequest } from './storage-memories.ts';
 
 /**
  * `undoing`: an undo is in progress, or was interrupted by a crash. `undone`: a client undid the run after it had
@@ -120,6 +120,16 @@ export type UndoOutcome =
   | { outcome: 'newer'; id: string }
   | { outcome: 'written'; ids: string[] };
 
+/**
+ * Result of the undo of the changes that a run made to one memory. `memory`: the memory before the undo. `isDeleted`:
+ * whether the undo has deleted it, because the run had created it. `unchanged`: the run has no change of the memory that
+ * is not undone. `newer`: the later run `id` has changed the memory too.
+ */
+export type MemoryUndoOutcome =
+  | { outcome: 'undone'; memory: DeletedMemory; isDeleted: boolean }
+  | { outcome: 'unchanged' }
+  | Exclude<UndoOutcome, { outcome: 'begun' }>;
+
 /** Result of a consolidation step: the number of changes. `more`: true if the step has to be called again. */
 export interface StepResult {
   count: number;
@@ -154,6 +164,17 @@ export interface RunStorage {
    * distilled again. `laterRuns` must be undone first; this is checked last.
    */
   beginUndo(namespace: string, id: string, options: { fence: number; endedAfter: number }): Promise<UndoOutcome>;
+  /**
+   * Undoes the changes that a completed run made to one memory, and deletes their records, so that the rest of the run
+   * can be undone later. Refused as for `beginUndo`, and if a later run has changed the memory. The next runs do not
+   * merge the memory again until it or a duplicate changes.
+   */
+  undoOfMemory(
+    namespace: string,
+    id: string,
+    memoryId: string,
+    options: { fence: number; endedAfter: number; at: number },
+  ): Promise<MemoryUndoOutcome>;
   /** Begins to undo a run that has not ended. `notes` state the reason and are stored in the record of the run. */
   beginRevert(run: RunRef, notes: Record<string, unknown>): Promise<void>;
   /**

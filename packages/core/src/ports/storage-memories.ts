@@ -1,4 +1,13 @@
-import type { FilterCondition, Metadata, NamespaceQuota, TierCounts } from '@memoryd/contract';
+import type {
+  FacetValue,
+  FilterCondition,
+  GrowthRequest,
+  MemoriesRequest,
+  Metadata,
+  NamespaceQuota,
+  Tier,
+  TierCounts,
+} from '@memoryd/contract';
 import type { FilterFields, MemoryFilter, Owner, OwnerFilter, RecalledMemory } from '@memoryd/search';
 import type { OverQuota, Quota } from './storage-namespaces.ts';
 
@@ -23,6 +32,27 @@ export interface PageRequest<Place> {
 export interface Position {
   createdAt: number;
   ordinal: number;
+}
+
+/**
+ * The order of a list of memories, and the number of memories before its page. Equal memories are ordered by
+ * (createdAt, ordinal) in the same direction. `maxCounted`: memories that are counted by words, and ordered by use or
+ * retention; `LIMITS.countedMemories` by default.
+ */
+export interface ListOrder {
+  by: NonNullable<MemoriesRequest['order']>;
+  direction: NonNullable<MemoriesRequest['dir']>;
+  offset: number;
+  maxCounted?: number;
+}
+
+/**
+ * A page of a list of memories. `orderedCount`: number of ordered memories, if not all were ordered. `countedCount`: the
+ * number in `total`, if more match and were not counted.
+ */
+export interface MemoryPage extends Page<StoredMemory, Position> {
+  orderedCount?: number;
+  countedCount?: number;
 }
 
 /** The place of a memory in its session. */
@@ -172,6 +202,7 @@ type ForgetOutcome =
  * present.
  */
 export interface ForgetSelection extends OwnerFilter {
+  ids?: readonly string[];
   sessionId?: string;
   tag?: string;
   source?: string;
@@ -265,6 +296,58 @@ export interface UserRow {
   lastStoredAt: number;
 }
 
+/** The place of a memory in lists and its labels, with the beginning of its text. */
+export interface MemoryOutline extends Owner, Position {
+  id: string;
+  revision: number;
+  tier: Tier;
+  /** Its first tag, if any. */
+  tag: string | undefined;
+  sessionId: string | null;
+  /** Empty unless the page has `textChars`, and for a text of more than 64 KiB. */
+  text: string;
+}
+
+/** A page of outlines after a position. `textChars`: characters of each text; 0 if absent. */
+export interface OutlinePage {
+  limit: number;
+  after?: Position;
+  textChars?: number;
+}
+
+/** The number of live memories of a scope, and the last that came or changed. Most changes of memories change the state. */
+export interface ScopeState {
+  count: number;
+  lastOrdinal: number;
+  changedAt: number;
+}
+
+/** A field whose values are counted, as in `FacetsRequest`. Only values that begin with `prefix`, in any case. */
+export interface FacetSelection {
+  field: string;
+  prefix?: string | undefined;
+  limit: number;
+}
+
+/** The most frequent values of a field. `total`: number of different values. `isPartial`: see `Storage.facet`. */
+export interface Facet {
+  values: FacetValue[];
+  total: number;
+  isPartial: boolean;
+}
+
+/** The periods of a growth, in a time zone, and the field whose values are counted too. */
+export interface GrowthSelection extends Pick<GrowthRequest, 'step' | 'field'> {
+  timezone: string;
+}
+
+/** See `GrowthResponse`. `from`: the beginning of a period, in ms. */
+export interface GrowthSteps {
+  steps: { from: number; count: number; values?: number[] }[];
+  values?: string[];
+  total: number;
+}
+
 /** Stores, updates, forgets and reads memories. */
 export interface MemoryStorage {
   /**
@@ -331,13 +414,17 @@ export interface MemoryStorage {
    * return undefined.
    */
   textAt(namespace: string, id: string, at: number, now: number, of?: OwnerFilter): Promise<MemoryText | undefined>;
-  /** Returns live memories that match the filter, newest first. */
+  /**
+   * Returns live memories that match the filter, by default newest first. By use or retention, orders only the newest
+   * `LIMITS.countedMemories`, because both change without a write to the memory.
+   */
   memories(
     namespace: string,
     filter: MemoryFilter,
     page: PageRequest<Position>,
     now: number,
-  ): Promise<Page<StoredMemory, Position>>;
+    order?: ListOrder,
+  ): Promise<MemoryPage>;
   /**
    * Returns live memories that match the filter, newest first, without counting the others.
    *
@@ -350,6 +437,11 @@ export interface MemoryStorage {
     now: number,
     isStanding?: boolean,
   ): Promise<StoredMemory[]>;
+  /** Returns the outlines of live memories that match the filter, newest first. */
+  outlines(namespace: string, filter: MemoryFilter, page: OutlinePage, now: number): Promise<MemoryOutline[]>;
+  /** Returns the revisions of those memories by id that `memory` would return. */
+  revisions(namespace: string, ids: readonly string[], of: OwnerFilter, now: number): Promise<Map<string, number>>;
+  scopeState(namespace: string, of: OwnerFilter, now: number): Promise<ScopeState>;
   /**
    * Returns, for each turn, the live memory before it in its session, of the same user and agent, as `newest` would;
    * undefined for the first.
@@ -368,6 +460,17 @@ export interface MemoryStorage {
    * the moment (by `createdAt`).
    */
   growth(namespace: string, filter: MemoryFilter, moments: number[], now: number): Promise<TierCounts[]>;
+  /**
+   * Counts the values of a field of live memories that match the filter. Stored counts answer for users without a filter,
+   * and for sessions with a filter of owners. Otherwise counts the newest `LIMITS.countedMemories` memories; `isPartial`
+   * if more match.
+   */
+  facet(namespace: string, filter: MemoryFilter, selection: FacetSelection, now: number): Promise<Facet>;
+  /**
+   * Counts live memories that match the filter by the period of their `createdAt`, oldest first, in the newest
+   * `LIMITS.growthDays` UTC days with memories. Counts the values of a field of the newest `LIMITS.countedMemories`.
+   */
+  growthSteps(namespace: string, filter: MemoryFilter, selection: GrowthSelection, now: number): Promise<GrowthSteps>;
   /**
    * Returns the memories of a session, oldest first. Includes merged duplicates and memories that were evicted because
    * their tier was full.

@@ -76,6 +76,16 @@ export interface MemoryVectors extends Embedding {
   from?: number;
 }
 
+/**
+ * The first vectors of some memories, of the model in use. `vectors`: the `Int8Vector` of each ordinal, one after the
+ * other. A memory without vectors is left out.
+ */
+export interface FirstVectors {
+  modelId: string;
+  ordinals: number[];
+  vectors: Uint8Array;
+}
+
 /** Stores the vectors of one model, and lists the memories that lack vectors. */
 export interface VectorStorage {
   /**
@@ -93,6 +103,8 @@ export interface VectorStorage {
    * come first, then all other texts. Returns an empty batch if another model is in use.
    */
   pendingEmbeddings(modelId: string, batch: EmbeddingBatch): Promise<PendingEmbeddings>;
+  /** Returns the first vectors of memories; undefined before a model was used. */
+  firstVectors(namespace: string, ordinals: readonly number[]): Promise<FirstVectors | undefined>;
   /**
    * Stores vectors. Skips a text that was changed or deleted meanwhile, a piece that does not begin where the vectors of
    * its memory end, and all texts if another model is in use. A memory is no longer pending after its last piece, even

@@ -1,6 +1,7 @@
 import type { SearchStorage } from '@memoryd/search';
 import type { KeyStore } from './administration.ts';
 import type { Lease, Notices } from './coordination.ts';
+import type { ChangeStorage } from './storage-changes.ts';
 import type { ConsolidationStorage, DistilStorage, RunStorage } from './storage-consolidation.ts';
 import type { CorrectionStorage } from './storage-corrections.ts';
 import type { ExportStorage } from './storage-export.ts';
@@ -27,6 +28,7 @@ export interface Storage
     CorrectionStorage,
     HookStorage,
     ImportStorage,
+    ChangeStorage,
     ExportStorage {
   /** Returns the secret of the database: 32 hexadecimal digits, the same in every process that opens the database. */
   secret(): Promise<string>;

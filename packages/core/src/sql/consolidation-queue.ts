@@ -1,6 +1,6 @@
 import type { Tier } from '@memoryd/contract';
 import { IN_TIER } from './filters.ts';
-import type { Queries, Transaction } from './queries.ts';
+import { fromOrdinals, type Queries, type Transaction } from './queries.ts';
 import { raw, sql } from './sql.ts';
 
 /**
@@ -15,8 +15,8 @@ export async function queueForDistilling(
   if (ordinals.length === 0) return 0;
   return queries.run(sql`
     INSERT INTO distil_candidate (namespace, ordinal)
-    SELECT m.namespace, m.ordinal FROM memory m
-    WHERE ${queries.dialect.isMemory('m.ordinal', namespace, ordinals)} AND ${raw(IN_TIER)}
+    SELECT m.namespace, m.ordinal FROM ${fromOrdinals(queries.dialect, namespace, ordinals)}
+    WHERE ${raw(IN_TIER)}
       AND m.tier <> 'semantic'
     ON CONFLICT DO NOTHING`);
 }
@@ -26,8 +26,8 @@ export async function queueForMerging(queries: Queries, namespace: string, ordin
   if (ordinals.length === 0) return;
   await queries.run(sql`
     INSERT INTO merge_candidate (namespace, ordinal)
-    SELECT m.namespace, m.ordinal FROM memory m
-    WHERE ${queries.dialect.isMemory('m.ordinal', namespace, ordinals)} AND ${raw(IN_TIER)}
+    SELECT m.namespace, m.ordinal FROM ${fromOrdinals(queries.dialect, namespace, ordinals)}
+    WHERE ${raw(IN_TIER)}
       AND m.tier <> 'semantic'
     ON CONFLICT DO NOTHING`);
 }

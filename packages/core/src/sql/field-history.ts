@@ -1,4 +1,4 @@
-import type { Transaction } from './queries.ts';
+import { fromOrdinals, type Transaction } from './queries.ts';
 import { raw, type Sql, sql } from './sql.ts';
 
 /** The columns of `memory` whose earlier values stay in `field_history`. */
@@ -38,19 +38,24 @@ export async function rememberFields(
   const { isMemory } = transaction.dialect;
   await transaction.run(sql`
     INSERT INTO field_history (namespace, ordinal, until, regroups, ${COLUMNS})
-    SELECT m.namespace, m.ordinal, CAST(${at} AS bigint), false, ${COLUMNS} FROM memory m
-    WHERE ${isMemory('m.ordinal', namespace, ordinals)} AND ${getLastChange('m')} < ${at}`);
+    SELECT m.namespace, m.ordinal, CAST(${at} AS bigint), false, ${COLUMNS} FROM ${fromOrdinals(transaction.dialect, namespace, ordinals)}
+    WHERE ${getLastChange('m')} < ${at}`);
   if (!isRegrouping) return;
   await transaction.run(sql`
     UPDATE field_history AS f SET regroups = true WHERE ${isMemory('ordinal', namespace, ordinals)} AND until = (
       SELECT max(h.until) FROM field_history h WHERE h.namespace = f.namespace AND h.ordinal = f.ordinal)`);
 }
 
-/** Returns an expression: the time of the last change of a row of `memory`, by default its storage time. */
+/**
+ * Returns an expression: the time of the last change of a row of `memory`, by default its storage time. The order and
+ * the range keep PostgreSQL from reading all changes of the namespace in the index by time.
+ */
 function getLastChange(memory: string): Sql {
   const name = raw(memory);
   return sql`coalesce((
-    SELECT max(h.until) FROM field_history h WHERE h.namespace = ${name}.namespace AND h.ordinal = ${name}.ordinal),
+    SELECT h.until FROM field_history h
+    WHERE h.namespace = ${name}.namespace AND h.ordinal BETWEEN ${name}.ordinal AND ${name}.ordinal
+    ORDER BY h.ordinal DESC, h.until DESC LIMIT 1),
     ${name}.stored_at)`;
 }
 

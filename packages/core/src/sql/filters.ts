@@ -5,6 +5,7 @@ import { type Moment, toMoment } from '../validity.ts';
 import { attributeKey } from './attributes.ts';
 import { isOne, meetsCondition } from './filter-condition.ts';
 import { getEarlierRevision } from './known.ts';
+import { selectByWords } from './memory-words.ts';
 import type { Dialect } from './queries.ts';
 import { join, raw, type Sql, sql } from './sql.ts';
 import { IS_LINKED, isHolding, isNotReplaced } from './validity.ts';
@@ -14,6 +15,7 @@ import { IS_LINKED, isHolding, isNotReplaced } from './validity.ts';
  * `known`, `m` must be the memories as they were known, see `fromMemory`.
  *
  * @param among see `matching`
+ * @param isNamed whether the memories are named by an id, which may be the id of a merged duplicate
  */
 export function liveAndPassing(
   dialect: Dialect,
@@ -21,9 +23,9 @@ export function liveAndPassing(
   filter: MemoryFilter,
   now: number,
   among?: Sql,
+  isNamed = filter.idPart !== undefined || filter.externalId !== undefined,
 ): Sql {
-  const namesMemory = filter.idPart !== undefined || filter.externalId !== undefined;
-  const isVisible = raw(namesMemory ? 'm.evicted_at IS NULL' : IN_TIER);
+  const isVisible = raw(isNamed ? 'm.evicted_at IS NULL' : IN_TIER);
   const moment = toMoment({ filter, now });
   const conditions = [matching(dialect, namespace, filter, moment, among), isVisible, notExpired(now)];
   if (filter.idPart !== undefined) conditions.push(hasIdPart(namespace, filter.idPart));
@@ -67,13 +69,19 @@ export function matching(
   // Looks up the users first, or else the attributes, because these filters are selective. Tier, source and time may
   // match every memory of the namespace.
   const beginsWithAttribute = required.length > 0 && !isOfUsers(filter);
-  const inNamespace = beginsWithAttribute || among ? dialect.unindexed(raw('m.namespace')) : raw('m.namespace');
+  const { words } = others;
+  const inNamespace =
+    beginsWithAttribute || among || words ? dialect.unindexed(raw('m.namespace')) : raw('m.namespace');
   // The user index contains the sessions.
-  const column = (name: string) => (name === 'session_id' ? raw('m.session_id') : unlessOfUsers(dialect, filter, name));
+  const column = (name: string) => {
+    if (words) return dialect.unindexed(raw(`m.${name}`));
+    return name === 'session_id' ? raw('m.session_id') : unlessOfUsers(dialect, filter, name);
+  };
   const conditions = [
     sql`${inNamespace} = ${namespace}`,
     ...ofOwners(dialect, filter),
     ...(among ? [sql`m.ordinal IN (${among})`] : []),
+    ...(words ? [dialect.isAmong(selectByWords(dialect, namespace, words, filter))] : []),
     ...meetsFields(filter, column),
   ];
   for (const attribute of required) {

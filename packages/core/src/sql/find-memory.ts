@@ -5,8 +5,8 @@ import type { ChangedFields, MemoryChange } from '../ports/storage-memories.ts';
 import { isPeriod } from '../validity.ts';
 import { fromJson } from './corruption.ts';
 import type { MemoryAttributes } from './memory-rows.ts';
-import type { Queries } from './queries.ts';
-import { raw, sql } from './sql.ts';
+import { type Dialect, fromOrdinals, type Queries } from './queries.ts';
+import { raw, type Sql, sql } from './sql.ts';
 
 /** A memory that a write changes, with its namespace and owner. */
 export interface FoundMemory extends Target, Owner {
@@ -31,6 +31,34 @@ export function findMemory(queries: Queries, namespace: string, id: string): Pro
 
 export function findByOrdinal(queries: Queries, namespace: string, ordinal: number): Promise<FoundMemory | undefined> {
   return queries.row<FoundMemory>(sql`${FOUND} WHERE m.namespace = ${namespace} AND m.ordinal = ${ordinal}`);
+}
+
+/** Returns a query for the ordinals of the memories with one of these ids, each looked up by its id. */
+export function selectNamed(dialect: Dialect, namespace: string, ids: readonly string[]): Sql {
+  const named = dialect.records(
+    'named',
+    { id: 'text' },
+    Array.from(new Set(ids), (id) => ({ id })),
+  );
+  const key = { namespace: sql`${namespace}`, id: raw('named.id') };
+  return sql`SELECT i.ordinal FROM ${named} ${dialect.joinMemory('i', key, 'memory_by_id')}`;
+}
+
+/** Returns the memories that meet a condition on `memory m`, by ordinal. */
+function findErasable(queries: Queries, condition: Sql): Promise<Erasable[]> {
+  return queries.rows<Erasable>(sql`SELECT ${ERASABLE_COLUMNS} FROM memory m WHERE ${condition} ORDER BY m.ordinal`);
+}
+
+/** Returns the memories with these ordinals that meet a condition on `memory m`, by ordinal. */
+export function findNamed(
+  queries: Queries,
+  namespace: string,
+  ordinals: readonly number[],
+  condition: Sql = raw('true'),
+): Promise<Erasable[]> {
+  return queries.rows<Erasable>(sql`
+    SELECT ${ERASABLE_COLUMNS} FROM ${fromOrdinals(queries.dialect, namespace, ordinals)} WHERE ${condition}
+    ORDER BY m.ordinal`);
 }
 
 /** Returns the ordinals of the duplicates that were merged into a memory. */
@@ -60,10 +88,11 @@ export function findDistilledFrom(
   namespace: string,
   sources: readonly number[],
 ): Promise<Erasable[]> {
-  return queries.rows<Erasable>(sql`
-    SELECT ${ERASABLE_COLUMNS} FROM memory m WHERE ${queries.dialect.unindexed(raw('m.namespace'))} = ${namespace} AND m.ordinal IN (
-      SELECT semantic FROM memory_source WHERE ${queries.dialect.isMemory('source', namespace, sources)})
-    ORDER BY m.ordinal`);
+  return findErasable(
+    queries,
+    sql`${queries.dialect.unindexed(raw('m.namespace'))} = ${namespace} AND m.ordinal IN (
+      SELECT semantic FROM memory_source WHERE ${queries.dialect.isMemory('source', namespace, sources)})`,
+  );
 }
 
 /** Returns the memories, and the duplicates that were merged into them. Merged duplicates come last. */
@@ -154,7 +183,7 @@ export interface UpdatePlan {
 }
 
 /** Returns the reason why an update is rejected, if any. */
-export function getRefusal(target: FoundMemory, change: MemoryChange): 'unknown' | 'stale' | undefined {
+export function getRefusal(target: Erasable, change: MemoryChange): 'unknown' | 'stale' | undefined {
   if (!belongsTo(target, change.of ?? {}) || target.evictedAt !== null || isExpired(target.expiresAt, change.at)) {
     return 'unknown';
   }
@@ -200,6 +229,6 @@ function isExpired(expiresAt: number | null, now: number): boolean {
 }
 
 /** Returns true if the current version is in `versions`, or if no versions are given. */
-export function isCurrent(target: Target, versions: readonly number[] | undefined): boolean {
+export function isCurrent(target: Pick<Target, 'version'>, versions: readonly number[] | undefined): boolean {
   return versions === undefined || versions.includes(target.version);
 }

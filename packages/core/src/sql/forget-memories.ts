@@ -14,6 +14,7 @@ import {
   findRemainingDuplicates,
   isCurrent,
   isInTier,
+  selectNamed,
   toFilterFields,
   toMemoryAttributes,
 } from './find-memory.ts';
@@ -135,6 +136,10 @@ async function deleteRemainingData(transaction: Transaction, namespace: string, 
   await transaction.run(sql`
     DELETE FROM import_run AS m WHERE m.namespace = ${namespace} AND ${isOfOwners(transaction.dialect, of)}
       AND ${hasNoMemories('m')}`);
+  // So does a change of these memories.
+  await transaction.run(sql`
+    DELETE FROM bulk_change AS m WHERE m.namespace = ${namespace} AND ${isOfOwners(transaction.dialect, of)}
+      AND NOT EXISTS (SELECT 1 FROM changed_memory c WHERE c.namespace = m.namespace AND c.change = m.no)`);
 }
 
 export function toDeleted(memory: Erasable): DeletedMemory {
@@ -143,11 +148,12 @@ export function toDeleted(memory: Erasable): DeletedMemory {
 }
 
 function selected(dialect: Dialect, namespace: string, selection: ForgetSelection): Sql {
-  const { tag, createdBefore, ...others } = selection;
+  const { tag, ids, createdBefore, ...others } = selection;
   if (Object.values(selection).every((condition) => condition === undefined)) {
     throw new Error('a bulk forget needs at least one condition, such as tag or createdBefore');
   }
-  const matches = matching(dialect, namespace, { ...others, ...(tag !== undefined && { tags: [tag] }) });
+  const among = ids && selectNamed(dialect, namespace, ids);
+  const matches = matching(dialect, namespace, { ...others, ...(tag !== undefined && { tags: [tag] }) }, {}, among);
   if (createdBefore === undefined) return matches;
   return sql`${matches} AND ${unlessOfUsers(dialect, selection, 'created_at')} < ${createdBefore}`;
 }
@@ -157,8 +163,10 @@ const TABLES = [
   ['memory_history', 'ordinal'],
   ['field_history', 'ordinal'],
   ['memory_attachment', 'ordinal'],
+  ['memory_words', 'ordinal'],
   ['memory_access', 'ordinal'],
   ['imported_memory', 'ordinal'],
+  ['changed_memory', 'ordinal'],
   ['consolidation_change', 'ordinal'],
   ['correction', 'earlier'],
   ['correction', 'later'],
@@ -308,7 +316,7 @@ function getFirst(transaction: Transaction, namespace: string, ordinals: Sql) {
 
 const NAMESPACE_TABLES = [
   ...['consolidation_run', 'idempotency_key', 'declined_group', 'quota', 'hook_setting'],
-  ...['imported_memory', 'import_run'],
+  ...['imported_memory', 'import_run', 'changed_memory', 'bulk_change'],
 ];
 const COUNTERS = ['tier_count', 'session_count', 'usage'];
 

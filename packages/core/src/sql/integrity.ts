@@ -93,6 +93,9 @@ export const INTEGRITY: { readonly maxProblems: number; readonly statements: rea
    FULL JOIN (SELECT namespace, ordinal, octet_length(attachment) AS bytes FROM memory_attachment) a
      USING (namespace, ordinal)
    WHERE m.attachment_bytes IS DISTINCT FROM a.bytes`,
+    `SELECT 'memory ' || coalesce(w.ordinal, m.ordinal) || ' has no words, or words but no row'
+   FROM (SELECT namespace, ordinal FROM memory) m FULL JOIN memory_words w USING (namespace, ordinal)
+   WHERE m.ordinal IS NULL OR w.ordinal IS NULL`,
     `SELECT DISTINCT 'memory ' || h.ordinal || ' has a history but no row' FROM memory_history h
    LEFT JOIN memory m USING (namespace, ordinal) WHERE m.ordinal IS NULL`,
     `SELECT DISTINCT 'memory ' || h.ordinal || ' has earlier fields but no row' FROM field_history h
@@ -110,6 +113,11 @@ export const INTEGRITY: { readonly maxProblems: number; readonly statements: rea
     `SELECT 'memory ' || i.ordinal || ' was changed by import ' || i.changed_by || ', which is missing' FROM imported_memory i
    LEFT JOIN import_run r ON r.namespace = i.namespace AND r.no = i.changed_by
    WHERE i.changed_by IS NOT NULL AND r.no IS NULL`,
+    `SELECT 'memory ' || c.ordinal || ' was changed by change ' || c.change || ', and one of them is missing'
+   FROM changed_memory c
+   LEFT JOIN memory m USING (namespace, ordinal)
+   LEFT JOIN bulk_change b ON b.namespace = c.namespace AND b.no = c.change
+   WHERE m.ordinal IS NULL OR b.no IS NULL`,
     `SELECT 'correction ' || c.id || ' is of a missing memory, or of memories of different users or agents'
    FROM correction c
    LEFT JOIN memory e ON e.namespace = c.namespace AND e.ordinal = c.earlier

@@ -1,7 +1,10 @@
 import type { Tier, TierCounts } from '@memoryd/contract';
+import { LIMITS } from '@memoryd/contract/limits';
 import type { MemoryFilter, OwnerFilter } from '@memoryd/search';
-import { isOpen } from '@memoryd/search';
+import { getRetention, isOpen, type Retainable } from '@memoryd/search';
 import type {
+  ListOrder,
+  MemoryPage,
   Page,
   PageRequest,
   Position,
@@ -9,11 +12,9 @@ import type {
   TranscriptOptions,
   TurnPlace,
 } from '../ports/storage-memories.ts';
-import { type Moment, toMoment } from '../validity.ts';
+import { toMoment } from '../validity.ts';
 import { isOne } from './filter-condition.ts';
 import {
-  ATTACHMENT,
-  BEFORE_THE_LAST,
   IN_TIER,
   isOfOwners,
   isValid,
@@ -22,12 +23,15 @@ import {
   matching,
   memoryColumns,
   notExpired,
+  RETAINABLE_COLUMNS,
   unlessOfUsers,
   WITH_ACCESS,
 } from './filters.ts';
 import { fromMemory } from './known.ts';
 import { type MemoryRow, takeMemories, textBytes, toMemory } from './memory-row.ts';
+import { type CountedReading, findByWords, readByWords } from './pages-by-words.ts';
 import { count, type Dialect, type Queries } from './queries.ts';
+import { readOrdinals, readPage, toOrder } from './read-page.ts';
 import { join, raw, type Sql, sql } from './sql.ts';
 import { countLive, noCounts } from './usage.ts';
 import { getSupersededBy } from './validity.ts';
@@ -47,6 +51,9 @@ export async function memory(
   return row && toMemory(row);
 }
 
+const NEWEST_FIRST: ListOrder = { by: 'created', direction: 'desc', offset: 0 };
+const OLDEST_FIRST: ListOrder = { ...NEWEST_FIRST, direction: 'asc' };
+
 /** See `Storage.memories`. Must run in a snapshot. */
 export async function memories(
   queries: Queries,
@@ -54,17 +61,35 @@ export async function memories(
   filter: MemoryFilter,
   page: PageRequest<Position>,
   now: number,
-): Promise<Page<StoredMemory, Position>> {
-  const passing = liveAndPassing(queries.dialect, namespace, filter, now);
+  order: ListOrder = NEWEST_FIRST,
+): Promise<MemoryPage> {
   const moment = toMoment({ filter, now });
-  const rows = await readPage(queries, passing, page, { of: filter, moment, direction: 'newest first' });
-  return takeMemories(rows, page, await countPassing(queries, namespace, filter, now), { getPlace: toPosition });
+  const { maxCounted = LIMITS.countedMemories } = order;
+  const reading = { of: filter, moment, order, maxCounted };
+  const { words } = filter;
+  // The words of earlier texts are not stored.
+  const byWords = words && moment.known === undefined ? { ...filter, words } : undefined;
+  const found = byWords && (await findByWords(queries, namespace, byWords, now, maxCounted));
+  const total = found?.total ?? (await countPassing(queries, namespace, filter, now));
+  const passing = found?.passing ?? liveAndPassing(queries.dialect, namespace, filter, now);
+  const isPartial = total > maxCounted;
+  const counted = found && isPartial ? { countedCount: maxCounted } : undefined;
+  const takePage = (rows: readonly MemoryRow[]) =>
+    takeMemories(rows, page, counted?.countedCount ?? total, { getPlace: toPosition });
+  if (order.by === 'use' || order.by === 'retention') {
+    const rows = await readRanked(queries, namespace, passing, page, reading);
+    return { ...takePage(rows), ...counted, ...(isPartial && { orderedCount: maxCounted }) };
+  }
+  const rows = found
+    ? await readByWords(queries, namespace, { filter: byWords, found }, page, reading)
+    : await readPage(queries, passing, page, reading);
+  return { ...takePage(rows), ...counted };
 }
 
 /** Returns a query for the ordinals of the standing notes of some users, in the words of the index `memory_standing`. */
 function standingNotes(dialect: Dialect, namespace: string, { userIds }: OwnerFilter): Sql {
   const isOfUser = userIds ? sql`AND ${isOne(dialect, raw('m.user_id'), userIds)}` : raw('');
-  return sql`SELECT m.ordinal FROM memory m
+  return sql`SELECT m.ordinal FROM memory m ${dialect.indexedBy('memory_standing')}
     WHERE m.namespace = ${namespace} ${isOfUser} AND m.importance >= 0.9 AND ${raw(IN_TIER)}`;
 }
 
@@ -80,7 +105,7 @@ export async function newest(
   const among = isStanding ? standingNotes(queries.dialect, namespace, filter) : undefined;
   const passing = liveAndPassing(queries.dialect, namespace, filter, now, among);
   const moment = toMoment({ filter, now });
-  const rows = await readPage(queries, passing, page, { of: filter, moment, direction: 'newest first' });
+  const rows = await readPage(queries, passing, page, { of: filter, moment, order: NEWEST_FIRST });
   return takeMemories(rows, page, 0, { getPlace: toPosition }).items;
 }
 
@@ -138,7 +163,7 @@ export async function session(
   const conditions = [matching(dialect, namespace, filter, moment), notExpired(now), isValid(dialect, filter, now)];
   const inTranscript = join(conditions, ' AND ');
   const total = await count(queries, sql`${fromMemory(dialect, moment)} WHERE ${inTranscript}`);
-  const rows = await readPage(queries, inTranscript, page, { of, moment, direction: 'oldest first', attachments });
+  const rows = await readPage(queries, inTranscript, page, { of, moment, order: OLDEST_FIRST, attachments });
   return takeMemories(rows, page, total, { getPlace: toPosition, getBytes: textBytes });
 }
 
@@ -152,42 +177,46 @@ function toPosition({ createdAt, ordinal }: StoredMemory): Position {
   return { createdAt, ordinal };
 }
 
-/** How a page of memories is read. `superseded_by` is that of the moment. */
-interface Reading {
-  of: OwnerFilter;
-  moment: Moment;
-  direction: 'oldest first' | 'newest first';
-  attachments?: boolean;
-}
+/** A memory with the fields by which it is ordered. */
+interface RankedRow extends Position, Retainable {}
 
 /**
- * Reads the memories that meet a condition on `memory m`, ordered by (createdAt, ordinal), after a position. Reads at
- * most one row more than the page limit, and only as much text as the page can hold, because the texts of ten thousand
- * memories could exhaust the memory of the process.
+ * Reads a page of the newest memories that meet a condition on `memory m`, ordered by use or retention. See `readPage`.
  */
-function readPage(
-  { dialect, rows }: Queries,
+async function readRanked(
+  queries: Queries,
+  namespace: string,
   condition: Sql,
-  { limit, maxBytes, after }: PageRequest<Position>,
-  { of, moment, direction, attachments = false }: Reading,
+  { limit, maxBytes }: PageRequest<Position>,
+  { of, moment, order: { by, direction, offset }, maxCounted }: CountedReading,
 ): Promise<MemoryRow[]> {
-  const memories = fromMemory(dialect, moment);
-  const order = raw(direction === 'oldest first' ? 'ASC' : 'DESC');
-  const beyond = raw(direction === 'oldest first' ? '>' : '<');
+  const { dialect } = queries;
   const createdAt = unlessOfUsers(dialect, of, 'created_at');
-  const place = after
-    ? sql`AND (${createdAt}, m.ordinal) ${beyond} (CAST(${after.createdAt} AS bigint), CAST(${after.ordinal} AS bigint))`
-    : raw('');
-  const bytes = raw(`octet_length(m.content)${attachments ? ' + m.attachment_bytes' : ''}`);
-  return rows<MemoryRow>(sql`
-    WITH page AS MATERIALIZED (
-        SELECT m.namespace, m.ordinal, m.created_at, ${bytes} AS bytes FROM ${memories}
-        WHERE ${condition} ${place}
-        ORDER BY ${createdAt} ${order}, m.ordinal ${order} LIMIT ${limit + 1}),
-      sized AS (
-        SELECT *, sum(bytes) OVER (ORDER BY created_at ${order}, ordinal ${order} ${BEFORE_THE_LAST}) AS before FROM page)
-    SELECT ${memoryColumns(dialect, getSupersededBy(dialect, moment), moment)}${attachments ? sql`, ${ATTACHMENT}` : raw('')}
-    FROM sized CROSS JOIN ${memories} ${WITH_ACCESS}
-    WHERE m.namespace = sized.namespace AND m.ordinal = sized.ordinal AND coalesce(sized.before, 0) <= ${maxBytes}
-    ORDER BY m.created_at ${order}, m.ordinal ${order}`);
+  const newest = (columns: Sql) => sql`
+    SELECT m.ordinal, m.created_at AS "createdAt", ${columns} FROM ${fromMemory(dialect, moment)} ${WITH_ACCESS}
+    WHERE ${condition} ORDER BY ${createdAt} DESC, m.ordinal DESC LIMIT ${maxCounted}`;
+  if (by === 'use') {
+    const inOrder = toOrder([raw('uses'), raw('"createdAt"'), raw('ordinal')], direction);
+    const rows = await queries.rows<{ ordinal: number }>(sql`
+      SELECT ordinal FROM (${newest(raw('coalesce(c.count, 0) AS uses'))}) AS newest
+      ORDER BY ${inOrder} LIMIT ${limit + 1} OFFSET ${offset}`);
+    return readOrdinals(queries, namespace, toOrdinals(rows), maxBytes, moment);
+  }
+  const rows = await queries.rows<RankedRow>(newest(RETAINABLE_COLUMNS));
+  const sign = direction === 'asc' ? 1 : -1;
+  const ranked = rows.map((row) => ({ row, key: sign * getRetention(row, moment.now) }));
+  // Sorting numbers takes much less time than sorting rows.
+  const keys = Float64Array.from(ranked, ({ key }) => key).sort();
+  const last = keys[Math.min(offset + limit, keys.length - 1)] ?? 0;
+  const first = ranked.filter(({ key }) => key <= last);
+  first.sort(
+    (one, other) =>
+      one.key - other.key || sign * (one.row.createdAt - other.row.createdAt || one.row.ordinal - other.row.ordinal),
+  );
+  const ordinals = first.slice(offset, offset + limit + 1).map(({ row }) => row.ordinal);
+  return readOrdinals(queries, namespace, ordinals, maxBytes, moment);
+}
+
+function toOrdinals(rows: readonly { ordinal: number }[]): number[] {
+  return rows.map(({ ordinal }) => ordinal);
 }

@@ -6,6 +6,7 @@ import { attributeKey } from './attributes.ts';
 import { queueNewMemories } from './consolidation-queue.ts';
 import { countUsage } from './counters.ts';
 import { addUsers, countEntering } from './list-counters.ts';
+import { insertWords } from './memory-words.ts';
 import type { Queries, Transaction } from './queries.ts';
 import { getNewUsage } from './quotas.ts';
 import { sql } from './sql.ts';
@@ -109,7 +110,7 @@ export function getExternalKey({ userId, agentId }: Owner, externalId: string): 
   return hash('sha256', `${userId}\0${agentId}\0${externalId}`);
 }
 
-/** Writes the rows of memories, their attachments and their attributes. */
+/** Writes the rows of memories, their attachments, attributes and words. */
 export async function insertRows(transaction: Transaction, memories: readonly FullRow[]): Promise<void> {
   const rows = memories.map((memory) => ({
     ordinal: memory.ordinal,
@@ -146,6 +147,7 @@ export async function insertRows(transaction: Transaction, memories: readonly Fu
   );
   await insertAttachments(transaction, attachments);
   await addAttributes(transaction, memories);
+  await insertWords(transaction, memories);
 }
 
 export async function insertAttachments(
@@ -168,11 +170,23 @@ export async function addAttributes(queries: Queries, memories: readonly MemoryA
 }
 
 export async function removeAttributes(queries: Queries, memories: readonly MemoryAttributes[]): Promise<void> {
-  const attributes = memories.flatMap(toRows);
-  if (attributes.length === 0) return;
-  await queries.run(sql`
-    DELETE FROM attribute WHERE (namespace, name, value, ordinal) IN (
-      SELECT namespace, name, value, ordinal FROM ${queries.dialect.records('label', ATTRIBUTE_COLUMNS, attributes)})`);
+  await removeRows(queries, memories.flatMap(toRows));
+}
+
+/** Replaces the attributes of memories after a change of their fields. */
+export async function replaceAttributes(
+  queries: Queries,
+  memories: readonly { before: MemoryAttributes; after: MemoryAttributes }[],
+): Promise<void> {
+  const former = new Map(memories.flatMap(({ before }) => toRows(before)).map((row) => [JSON.stringify(row), row]));
+  const added = memories.flatMap(({ after }) => toRows(after)).filter((row) => !former.delete(JSON.stringify(row)));
+  await removeRows(queries, [...former.values()]);
+  await queries.insert('attribute', ATTRIBUTE_COLUMNS, added, sql`ON CONFLICT DO NOTHING`);
+}
+
+async function removeRows(queries: Queries, rows: ReturnType<typeof toRows>): Promise<void> {
+  if (rows.length === 0) return;
+  await queries.run(sql`DELETE FROM attribute WHERE ${queries.dialect.isRecord('attribute', ATTRIBUTE_COLUMNS, rows)}`);
 }
 
 function toRows({ namespace, ordinal, ...fields }: MemoryAttributes) {

@@ -127,7 +127,7 @@ async function updateSurvivor(
     UPDATE memory SET importance = ${importance}, tags = ${JSON.stringify(tags)}
     WHERE namespace = ${namespace} AND ordinal = ${ordinal}`);
   await addAttributes(transaction, [{ namespace, ordinal, tags, metadata: {}, externalId: null }]);
-  await transaction.recall.relabel(namespace, ordinal);
+  await transaction.recall.relabel(namespace, [ordinal]);
 }
 
 /** Changes the target of earlier merges from a duplicate to the survivor. */

@@ -1,5 +1,5 @@
 import type { Tier } from '@memoryd/contract';
-import type { Recallable } from '@memoryd/search';
+import type { ListWords, Recallable } from '@memoryd/search';
 import { raw, type Sql, sql } from './sql.ts';
 
 /**
@@ -28,7 +28,7 @@ export interface Queries {
 }
 
 /** The SQL type of a value. A `bytea` value is a Buffer. */
-type ColumnType = 'integer' | 'bigint' | 'double precision' | 'boolean' | 'text' | 'bytea';
+type ColumnType = 'integer' | 'bigint' | 'double precision' | 'boolean' | 'text' | 'bytea' | 'tsvector';
 
 /** Returns the number of rows. `rows` is the part of the statement after FROM. */
 export async function count(queries: Queries, rows: Sql): Promise<number> {
@@ -63,10 +63,10 @@ interface RecallWriter {
   /** Indexes the current text of a stored memory, such as after an update or an undo. */
   enter(namespace: string, ordinal: number): Promise<void>;
   /**
-   * Updates the index entry of a memory, except the vectors, after a change of fields other than the text. No effect if
-   * the memory has no index entry.
+   * Updates the index entries of memories, except the vectors, after a change of fields other than the text. No effect on
+   * memories without an index entry.
    */
-  relabel(namespace: string, ordinal: number): Promise<void>;
+  relabel(namespace: string, ordinals: readonly number[]): Promise<void>;
   /**
    * Removes the index entries of memories, and removes the memories from the queues for consolidation and embedding.
    */
@@ -93,6 +93,9 @@ interface JsonValue {
   contains(element: Scalar): Sql;
 }
 
+/** The columns of a table of records, and their types. */
+type RecordColumns = Readonly<Record<string, 'integer' | 'bigint' | 'double precision' | 'text'>>;
+
 /** The parts of statements that PostgreSQL and SQLite write differently. */
 export interface Dialect {
   /** Returns a condition: the value of the column is one of `values`. */
@@ -106,12 +109,18 @@ export interface Dialect {
     namespace: string,
     ordinals: readonly number[],
   ): Sql;
+  /**
+   * Returns a condition: `memory m` has one of the ordinals that a query returns. The query is run first, even if the
+   * planner expects few memories of the namespace because it has no statistics.
+   */
+  isAmong(ordinals: Sql): Sql;
   /** Returns a table of records with typed columns. The row order is undefined. */
-  records(
-    name: string,
-    columns: Readonly<Record<string, 'integer' | 'bigint' | 'text'>>,
-    values: readonly object[],
-  ): Sql;
+  records(name: string, columns: RecordColumns, values: readonly object[]): Sql;
+  /**
+   * Returns a condition: the row of a table is one of the records, whose columns are the primary key of the table. Each is
+   * looked up by its key, because without statistics PostgreSQL would read the whole table.
+   */
+  isRecord(table: string, columns: RecordColumns, values: readonly object[]): Sql;
   /** Returns a table of `values` with the columns `ordinal` and `place`. Places start at 1. */
   ordinals(name: string, values: readonly number[]): Sql;
   /**
@@ -150,10 +159,20 @@ export interface Dialect {
   readonly firstSlot: number;
   /** Returns the value in the metadata of `memory m` at a path of object keys, which never go into arrays. */
   metadataValue(path: readonly string[]): JsonValue;
+  /** Returns a query for the ordinals of the memories with all of these words. See `memory_words` in the schema. */
+  selectByWords(words: ListWords): Sql;
+  /** Returns a condition on `memory_words w`: all of these words are there. */
+  hasWords(words: ListWords): Sql;
   /** Subquery for the tags of `memory m`, as the column `value`. Tags compare by code point. */
   readonly tags: Sql;
+  /** Outer join of the tags of `m`, as `t.value`, which is null without tags. Tags compare by code point. */
+  readonly joinTags: Sql;
   /** Returns a condition: `memory m` has one of the tags. */
   hasTag(tags: readonly string[]): Sql;
+  /** Returns the text of a scalar in a field of the metadata of `memory m`; SQL null for another value, and for null. */
+  metadataText(field: string): Sql;
+  /** Returns a condition: a text begins with characters, each one of the alternatives for its position. */
+  beginsWith(text: Sql, characters: readonly (readonly string[])[]): Sql;
   /** Returns a condition on `memory m`: a field of the metadata is a scalar with this text. See `getAttributes`. */
   hasMetadata(field: string, value: string): Sql;
   /** Returns a field of a JSON column, as text. */
@@ -175,6 +194,12 @@ export interface Dialect {
   jsonArray(value: Sql, order: Sql): Sql;
   /** Returns key and value expressions as JSON object text; `{}` if there are no rows. */
   jsonObject(key: Sql, value: Sql): Sql;
+}
+
+/** Returns the memories with these ordinals, each looked up by its key, for FROM, as `memory m`. */
+export function fromOrdinals(dialect: Dialect, namespace: string, ordinals: readonly number[]): Sql {
+  const memory = dialect.joinMemory('m', { namespace: sql`${namespace}`, ordinal: raw('named.ordinal') });
+  return sql`${dialect.ordinals('named', ordinals)} ${memory}`;
 }
 
 /** Returns the namespace column of the table that contains `column`. */

@@ -227,7 +227,10 @@ export interface UndoableRun {
 }
 
 /** Returns the reason why a run cannot be undone, regardless of later runs; undefined if the run can be undone. */
-export function refusedUndo({ state, endedAt }: UndoableRun, endedAfter: number): UndoOutcome | undefined {
+export function refusedUndo(
+  { state, endedAt }: UndoableRun,
+  endedAfter: number,
+): Extract<UndoOutcome, { outcome: 'not-completed' | 'too-old' }> | undefined {
   if (state !== 'completed') return { outcome: 'not-completed', state };
   return (endedAt ?? 0) <= endedAfter ? { outcome: 'too-old' } : undefined;
 }

@@ -13,7 +13,7 @@ import {
   type Target,
   toMemoryAttributes,
 } from './find-memory.ts';
-import { addAttributes, removeAttributes } from './memory-rows.ts';
+import { replaceAttributes } from './memory-rows.ts';
 import type { Queries, Transaction } from './queries.ts';
 import { raw, sql } from './sql.ts';
 import { setText } from './text-history.ts';
@@ -172,12 +172,11 @@ export async function updateSharedFields(
 ): Promise<void> {
   const { createdAt, validFrom, importance, tags } = getSharedFields(sources);
   const labels = toMemoryAttributes(target);
-  await removeAttributes(transaction, [labels]);
-  await addAttributes(transaction, [{ ...labels, tags }]);
+  await replaceAttributes(transaction, [{ before: labels, after: { ...labels, tags } }]);
   await transaction.run(sql`
     UPDATE memory SET created_at = ${createdAt}, valid_from = ${validFrom}, importance = ${importance}, tags = ${JSON.stringify(tags)}
     WHERE namespace = ${target.namespace} AND ordinal = ${target.ordinal}`);
-  await transaction.recall.relabel(target.namespace, target.ordinal);
+  await transaction.recall.relabel(target.namespace, [target.ordinal]);
 }
 
 /** A source of a semantic memory. `tags` is JSON. */

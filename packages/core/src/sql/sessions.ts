@@ -35,7 +35,7 @@ interface Listed {
 }
 
 /** Returns true if the stored counts of sessions answer the filter: it names only users and agents. */
-function isCounted({ userIds, agentIds, ...others }: MemoryFilter): boolean {
+export function isCounted({ userIds, agentIds, ...others }: MemoryFilter): boolean {
   return Object.values(others).every((condition) => condition === undefined);
 }
 

@@ -4,6 +4,7 @@ import type { Lease } from '../ports/coordination.ts';
 import type { Storage } from '../ports/storage.ts';
 import type { Quotas } from '../ports/storage-namespaces.ts';
 import { countChars } from '../record-size.ts';
+import { MAX_CHANGED_AT_ONCE } from './change-many.ts';
 import { leastRetained, planMerge } from './partial-plans.ts';
 import type { ReadVerbs, VerbArguments, WriteVerbs } from './verbs.ts';
 
@@ -75,9 +76,14 @@ export function sqlStorage(runner: SqlRunner) {
     newest: (...args) => read('newest', ...args),
     turnsBefore: (...args) => read('turnsBefore', ...args),
     growth: (...args) => read('growth', ...args),
+    facet: (...args) => read('facet', ...args),
+    growthSteps: (...args) => read('growthSteps', ...args),
     session: (...args) => read('session', ...args),
     sessions: (...args) => read('sessions', ...args),
     users: (...args) => read('users', ...args),
+    outlines: (...args) => read('outlines', ...args),
+    revisions: (...args) => read('revisions', ...args),
+    scopeState: (...args) => read('scopeState', ...args),
     update: (change) => writeIn(change.namespace, 'update', [change, quota], { chars: change.content?.length ?? 0 }),
     async forget(namespace, id, condition) {
       const forgotten = await writeIn(namespace, 'forget', [namespace, id, condition]);
@@ -160,6 +166,7 @@ export function sqlStorage(runner: SqlRunner) {
     changes: (...args) => read('changes', ...args),
     laterRuns: (...args) => read('laterRuns', ...args),
     beginUndo: (namespace, ...args) => writeIn(namespace, 'beginUndo', [namespace, ...args]),
+    undoOfMemory: (namespace, ...args) => writeIn(namespace, 'undoOfMemory', [namespace, ...args]),
     beginRevert: (run, notes) => writeIn(run.namespace, 'beginRevert', [run, notes]),
     undoSome: (run, ...args) => writeIn(run.namespace, 'undoSome', [run, ...args]),
 
@@ -186,6 +193,36 @@ export function sqlStorage(runner: SqlRunner) {
       if (!undone.isFound) return undefined;
       return { forgotten, kept: undone.kept, purged: await purge(forgotten, 'memories') };
     },
+
+    async changeMany(namespace, { selection, changes, ...named }, { now, onChanged }) {
+      const begun = await writeIn(namespace, 'beginChange', [namespace, named, now()]);
+      if (begun.outcome !== 'begun') return begun;
+      const { no } = begun;
+      for (let more = true; more; ) {
+        const selected = await read('selectForChange', namespace, no, selection, now());
+        for (let from = 0; from < selected.ordinals.length; from += MAX_CHANGED_AT_ONCE) {
+          const ordinals = selected.ordinals.slice(from, from + MAX_CHANGED_AT_ONCE);
+          const batch = { ordinals, selection, changes, at: now() };
+          const changed = await writeIn(namespace, 'changeBatch', [namespace, no, batch]);
+          if (changed.outcome !== 'changed') return changed;
+          if (changed.changed.length > 0) onChanged(changed.changed);
+        }
+        more = selected.more;
+      }
+      return writeIn(namespace, 'endChange', [namespace, no]);
+    },
+    async undoChange(namespace, id, of, { now, onChanged }) {
+      const begun = await writeIn(namespace, 'beginChangeUndo', [namespace, id, of, now()]);
+      if (begun.outcome !== 'begun') return begun;
+      for (;;) {
+        const batch = await writeIn(namespace, 'undoChangeBatch', [namespace, begun.no, now()]);
+        if (!batch) return { outcome: 'unknown' };
+        if (batch.restored.length > 0) onChanged(batch.restored);
+        const { updated, restored } = batch.counts;
+        if (!batch.more) return { outcome: 'undone', restored, kept: updated - restored };
+      }
+    },
+    dropChanges: (...args) => write('nothing', 'dropChanges', args),
 
     importRecords(namespace, records, links, importId) {
       const chars = records.reduce((sum, record) => sum + countChars(record), 0);

@@ -6,6 +6,7 @@ import { getChangeTime } from './field-history.ts';
 import { BEFORE_THE_LAST, isOfOwners, notExpired } from './filters.ts';
 import type { FoundMemory } from './find-memory.ts';
 import { type TextRow, takeTexts } from './memory-row.ts';
+import { replaceWords } from './memory-words.ts';
 import { count, type Queries, type Transaction } from './queries.ts';
 import { type Sql, sql } from './sql.ts';
 
@@ -124,5 +125,6 @@ export async function setText(transaction: Transaction, target: FoundMemory, con
   await transaction.run(sql`
     UPDATE memory SET content = ${content}, text_digest = ${textDigest(content)}, revision = revision + 1
     WHERE namespace = ${namespace} AND ordinal = ${ordinal}`);
+  await replaceWords(transaction, namespace, [{ ordinal, content }]);
   if (mergedInto === null && evictedAt === null) await indexAndQueue(transaction, namespace, ordinal);
 }

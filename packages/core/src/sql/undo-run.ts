@@ -1,15 +1,23 @@
 import { isDeepStrictEqual } from 'node:util';
 import { CONSOLIDATION_LEASE } from '../ports/coordination.ts';
-import type { ChangeKind, LaterRun, Preview, RunRef, StepResult, UndoOutcome } from '../ports/storage-consolidation.ts';
+import type {
+  ChangeKind,
+  LaterRun,
+  MemoryUndoOutcome,
+  Preview,
+  RunRef,
+  StepResult,
+  UndoOutcome,
+} from '../ports/storage-consolidation.ts';
 import { setEvicted } from './archive-memories.ts';
 import { indexAndQueue, queueForDistilling } from './consolidation-queue.ts';
 import { fromJson } from './corruption.ts';
 import { countTiers, subtractAccess } from './counters.ts';
 import { assertFence } from './database-marks.ts';
 import { rememberFields } from './field-history.ts';
-import { type FoundMemory, findByOrdinal, isInTier } from './find-memory.ts';
-import { detachDuplicate, erase } from './forget-memories.ts';
-import { addAttributes, removeAttributes } from './memory-rows.ts';
+import { type FoundMemory, findByOrdinal, findMemory, isInTier } from './find-memory.ts';
+import { detachDuplicate, erase, toDeleted } from './forget-memories.ts';
+import { replaceAttributes } from './memory-rows.ts';
 import { count, type Queries, type Transaction } from './queries.ts';
 import {
   assertRunning,
@@ -45,15 +53,13 @@ export async function beginUndo(
   { fence, endedAfter }: { fence: number; endedAfter: number },
 ): Promise<UndoOutcome> {
   await assertFence(transaction, CONSOLIDATION_LEASE, fence);
-  const run = await transaction.row<UndoableRun>(
-    sql`SELECT no, state, ended_at AS "endedAt" FROM consolidation_run WHERE namespace = ${namespace} AND id = ${id}`,
-  );
+  const run = await findUndoable(transaction, namespace, id);
   if (!run) return { outcome: 'unknown' };
   const ref = { namespace, no: run.no, id, fence };
   if (run.state === 'undoing') return { outcome: 'begun', ref };
   const refusal = refusedUndo(run, endedAfter);
   if (refusal) return refusal;
-  const ids = await writtenSince(transaction, ref);
+  const ids = await writtenSince(transaction, ref, raw('true'));
   if (ids.length > 0) return { outcome: 'written', ids };
   const [newer] = await listLater(transaction, ref, 1);
   if (newer) return { outcome: 'newer', id: newer.id };
@@ -89,11 +95,17 @@ function fromLater({ namespace, no }: Pick<RunRef, 'namespace' | 'no'>): Sql {
  * Returns the ids of memories that a client has written since the run, if an undo would overwrite the client's fields.
  * Fields gained from duplicates are ignored, because the undo does not restore them once a client has written the
  * memory.
+ *
+ * @param among condition on `consolidation_change c`
  */
-async function writtenSince(queries: Queries, { namespace, no }: RunRef): Promise<string[]> {
+async function writtenSince(
+  queries: Queries,
+  { namespace, no }: Pick<RunRef, 'namespace' | 'no'>,
+  among: Sql,
+): Promise<string[]> {
   const written = await queries.rows<{ id: string }>(sql`
     SELECT DISTINCT m.id FROM consolidation_change c CROSS JOIN memory m
-    WHERE c.namespace = ${namespace} AND c.run = ${no} AND c.detail <> '{}' AND c.kind <> 'gained'
+    WHERE c.namespace = ${namespace} AND c.run = ${no} AND c.detail <> '{}' AND c.kind <> 'gained' AND ${among}
       AND m.namespace = c.namespace AND m.ordinal = c.ordinal
       AND CAST(${queries.dialect.jsonField(raw('c.detail'), 'version')} AS integer) <> m.version
     LIMIT ${MAX_REPORTED_IDS}`);
@@ -128,6 +140,50 @@ export async function undoSome(transaction: Transaction, run: RunRef, at: number
   const more = changes.length === batchLimit;
   if (!more) await endUndo(transaction, run, at);
   return { count: changes.length, more };
+}
+
+/** Undoes the changes that a run made to one memory. See `Storage.undoOfMemory`. */
+export async function undoOfMemory(
+  transaction: Transaction,
+  namespace: string,
+  id: string,
+  memoryId: string,
+  { fence, endedAfter, at }: { fence: number; endedAfter: number; at: number },
+): Promise<MemoryUndoOutcome> {
+  await assertFence(transaction, CONSOLIDATION_LEASE, fence);
+  const run = await findUndoable(transaction, namespace, id);
+  if (!run) return { outcome: 'unknown' };
+  const refusal = refusedUndo(run, endedAfter);
+  if (refusal) return refusal;
+  const target = await findMemory(transaction, namespace, memoryId);
+  if (!target) return { outcome: 'unchanged' };
+  const { ordinal } = target;
+  const isOfMemory = sql`c.namespace = ${namespace} AND c.ordinal = ${ordinal}`;
+  const changes = await transaction.rows<Change>(sql`
+    SELECT seq, kind, ordinal, detail FROM consolidation_change c WHERE ${isOfMemory} AND c.run = ${run.no}
+    ORDER BY seq DESC`);
+  if (changes.length === 0) return { outcome: 'unchanged' };
+  const ids = await writtenSince(transaction, { namespace, no: run.no }, sql`c.ordinal = ${ordinal}`);
+  if (ids.length > 0) return { outcome: 'written', ids };
+  const newer = await transaction.row<{ id: string }>(sql`
+    SELECT r.id FROM consolidation_change c CROSS JOIN consolidation_run r
+    WHERE ${isOfMemory} AND c.run > ${run.no} AND r.namespace = c.namespace AND r.no = c.run
+      AND r.state IN ('running', 'undoing', 'completed')
+    ORDER BY r.no DESC LIMIT 1`);
+  if (newer) return { outcome: 'newer', id: newer.id };
+  for (const change of changes) await undoChange(transaction, namespace, change, at);
+  await transaction.run(sql`
+    DELETE FROM consolidation_change WHERE namespace = ${namespace} AND run = ${run.no} AND ordinal = ${ordinal}`);
+  // Otherwise, the next run would merge it again.
+  await transaction.run(sql`DELETE FROM merge_candidate WHERE namespace = ${namespace} AND ordinal = ${ordinal}`);
+  const isDeleted = (await findByOrdinal(transaction, namespace, ordinal)) === undefined;
+  return { outcome: 'undone', memory: toDeleted(target), isDeleted };
+}
+
+function findUndoable(queries: Queries, namespace: string, id: string): Promise<UndoableRun | undefined> {
+  return queries.row<UndoableRun>(
+    sql`SELECT no, state, ended_at AS "endedAt" FROM consolidation_run WHERE namespace = ${namespace} AND id = ${id}`,
+  );
 }
 
 type Change = Omit<ChangeRow, 'id'> & { ordinal: number };
@@ -246,12 +302,11 @@ async function restoreGained(
   if (importance === now.importance && isDeepStrictEqual(tags, gainedTags)) return;
   await rememberFields(transaction, namespace, [ordinal], at);
   const labels = { namespace, ordinal, metadata: {}, externalId: null };
-  await removeAttributes(transaction, [{ ...labels, tags: gainedTags }]);
-  await addAttributes(transaction, [{ ...labels, tags }]);
+  await replaceAttributes(transaction, [{ before: { ...labels, tags: gainedTags }, after: { ...labels, tags } }]);
   await transaction.run(sql`
     UPDATE memory SET importance = ${importance}, tags = ${JSON.stringify(tags)}
     WHERE namespace = ${namespace} AND ordinal = ${ordinal}`);
-  await transaction.recall.relabel(namespace, ordinal);
+  await transaction.recall.relabel(namespace, [ordinal]);
 }
 
 /**

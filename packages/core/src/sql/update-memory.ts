@@ -19,7 +19,7 @@ import {
 } from './find-memory.ts';
 import { detachDuplicate, endSummaries, supersede } from './forget-memories.ts';
 import { countEntering, countLeaving } from './list-counters.ts';
-import { addAttributes, insertAttachments, removeAttributes } from './memory-rows.ts';
+import { insertAttachments, replaceAttributes } from './memory-rows.ts';
 import type { Queries, Transaction } from './queries.ts';
 import { type Rooms, readRooms } from './quotas.ts';
 import { join, raw, type Sql, sql } from './sql.ts';
@@ -120,10 +120,10 @@ async function changeFields(
   if (isMoved) await moveMemory(transaction, target, change);
   if (change.attachment !== undefined) await replaceAttachment(transaction, target, change.attachment);
   if (change.supersedes !== undefined) await replaceSuperseded(transaction, target, change.supersedes, change.at);
-  await replaceAttributes(transaction, change, target);
+  await replaceLabels(transaction, change, target);
   if (newMetadata) await queueForMerging(transaction, target.namespace, [target.ordinal]);
   await writeFields(transaction, change, target);
-  if (isMoved || isRelabelled(change)) await transaction.recall.relabel(target.namespace, target.ordinal);
+  if (isMoved || isRelabelled(change)) await transaction.recall.relabel(target.namespace, [target.ordinal]);
 }
 
 // The earlier text stays in the history and still uses the quota, so the whole new text is additional usage. An earlier
@@ -245,12 +245,11 @@ function setPeriod({ expiresAt, validFrom, validTo }: FieldChange): Sql {
   return join([set('expires_at', expiresAt), set('valid_from', validFrom), set('valid_to', validTo)], ', ');
 }
 
-async function replaceAttributes(transaction: Transaction, change: FieldChange, target: FoundMemory): Promise<void> {
+async function replaceLabels(transaction: Transaction, change: FieldChange, target: FoundMemory): Promise<void> {
   if (change.tags === undefined && change.metadata === undefined) return;
   const old = toMemoryAttributes(target);
   const { tags = old.tags, metadata = old.metadata } = change;
-  await removeAttributes(transaction, [old]);
-  await addAttributes(transaction, [{ ...old, tags, metadata }]);
+  await replaceAttributes(transaction, [{ before: old, after: { ...old, tags, metadata } }]);
   await transaction.run(sql`
     UPDATE memory SET tags = ${JSON.stringify(tags)}, metadata = ${JSON.stringify(metadata)}
     WHERE namespace = ${target.namespace} AND ordinal = ${target.ordinal}`);

@@ -147,6 +147,29 @@ export function wordSequence(text: string): { written: string; stem: string }[] 
   return words;
 }
 
+/**
+ * Returns the content words of a text in order, each as written and with its stem: the words that are no stop words in
+ * the text's own language. For scripts without spaces, returns pairs of letters instead of words.
+ */
+export function contentWords(text: string): { written: string; stem: string }[] {
+  const found: { item: Word | Term; start: number; end: number }[] = [];
+  const evidence = new LanguageEvidence();
+  scan(text, {
+    term: (term, counts, start, end) => found.push({ item: { text: term, counts }, start, end }),
+    word: (word, start, end) => {
+      found.push({ item: word, start, end });
+      evidence.add(word.evidence);
+    },
+  });
+  const { stopWords } = getLanguages(evidence);
+  return found.flatMap(({ item, start, end }) => {
+    const isWord = item instanceof Word;
+    const stem = isWord ? item.terms[0]?.text : item.text;
+    const counts = isWord ? item.countsIn(stopWords) : item.counts;
+    return counts && stem !== undefined ? [{ written: text.slice(start, end), stem }] : [];
+  });
+}
+
 const LETTER = /\p{L}/gu;
 const LATIN_LETTER = /\p{sc=Latin}/gu;
 

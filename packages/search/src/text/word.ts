@@ -33,6 +33,8 @@ export class Word {
    * of these terms applies to texts in English.
    */
   readonly terms: readonly Term[];
+  /** The parts of the word as in `terms`, folded and not stemmed. */
+  readonly parts: readonly string[];
   /** Languages that the word indicates; see `getEvidence`. */
   readonly evidence: LanguageSet;
   /**
@@ -49,9 +51,8 @@ export class Word {
     this.folded = folded;
     const whole = toTerm(folded);
     const pieces = splitIntoParts(written).map(fold);
-    this.terms = [whole, ...pieces.filter((piece) => !SINGLE_LETTER.test(piece)).map(toTerm)].filter(
-      (term) => term.text !== '',
-    );
+    this.parts = pieces.filter((piece) => !SINGLE_LETTER.test(piece));
+    this.terms = [whole, ...this.parts.map(toTerm)].filter((term) => term.text !== '');
     this.#written = pieces.length > 0 ? '' : lowerCase(written);
     this.evidence = getEvidence(this.#written, folded);
     this.#stopWordIn = stopWordIn(folded);
