@@ -1,5 +1,13 @@
 import { join } from 'node:path';
-import type { ApiKey, ApiKeyWithSecret, ImportTextsResponse, NamespaceSummary, Scope } from '@memoryd/contract';
+import type {
+  ApiKey,
+  ApiKeyWithSecret,
+  ImportTextsResponse,
+  NamespaceSummary,
+  Scope,
+  StatsHistoryResponse,
+  StatsPeriod,
+} from '@memoryd/contract';
 import { describe, expect, it } from 'vitest';
 import { runInProcess } from './command-in-process.ts';
 import { createTemporaryFolder } from './folders.ts';
@@ -50,11 +58,11 @@ describe('API keys over HTTP', () => {
     const operator = bearer(await addKey(dbPath, 'default', 'operate'));
     for (const scope of ['metrics', 'read', 'write'] as const) {
       const headers = bearer(await addKey(dbPath, 'default', scope));
-      for (const path of ['/keys', '/namespaces']) {
+      for (const path of ['/keys', '/namespaces', '/stats/history']) {
         await expectRefused(memoryd, { path, headers }, { code: 'FORBIDDEN' }, operator);
       }
     }
-    for (const path of ['/keys', '/namespaces', '/hooks', '/export', '/backup']) {
+    for (const path of ['/keys', '/namespaces', '/stats/history', '/hooks', '/export', '/backup']) {
       const foreign = { path, headers: { ...operator, origin: 'https://evil.example' } };
       await expectRefused(memoryd, foreign, { code: 'FORBIDDEN' }, operator);
       const local = { path, headers: { ...operator, origin: 'http://localhost:3000' } };
@@ -70,6 +78,36 @@ describe('API keys over HTTP', () => {
       await expectRefused(memoryd, { path, headers }, { code: 'FORBIDDEN' }, reader);
     }
     await expectRefused(memoryd, { path: '/metrics', headers: reader }, { code: 'FORBIDDEN' }, reader);
+  });
+});
+
+describe('the history of the last 24 hours', () => {
+  const memoryd = useServer({ env: WORDS_ONLY });
+
+  it('counts recalls, stored memories and errors of the current period, with the latency of recalls', async () => {
+    const getPeriods = async () => (await memoryd.get<StatsHistoryResponse>('/stats/history')).periods;
+    const before = await getPeriods();
+    await memoryd.ok({ method: 'POST', path: '/store', json: { content: 'The kettle whistles' } });
+    await memoryd.ok({
+      method: 'POST',
+      path: '/store/batch',
+      json: [{ content: 'Tea at four' }, { content: 'Scones' }],
+    });
+    await memoryd.get('/recall?query=kettle');
+    expect((await memoryd.send({ path: '/memories/nothing' })).status).toBe(404);
+    const after = await getPeriods();
+    const sum = (periods: StatsPeriod[], field: 'recalls' | 'stores' | 'errors') =>
+      periods.reduce((total, period) => total + period[field], 0);
+    for (const [field, count] of [
+      ['recalls', 1],
+      ['stores', 3],
+      ['errors', 1],
+    ] as const) {
+      expect(sum(after, field) - sum(before, field), field).toBe(count);
+    }
+    const { p50_ms, p99_ms } = after.findLast(({ recalls }) => recalls > 0) ?? {};
+    expect(p50_ms).toBeGreaterThan(0);
+    expect(p99_ms).toBeGreaterThanOrEqual(p50_ms ?? Number.NaN);
   });
 });
 

@@ -474,6 +474,8 @@ describe('an unknown id returns 404:', () => {
     { verb: 'DELETE /forget/{id}', request: (id) => ({ method: 'DELETE', path: `/forget/${id}` }) },
     { verb: 'PUT /update/{id}', request: (id) => ({ method: 'PUT', path: `/update/${id}`, json: { content: 'x' } }) },
     { verb: 'GET /memories/{id}/history', request: (id) => ({ path: `/memories/${id}/history` }) },
+    { verb: 'GET /memories/{id}/related', request: (id) => ({ path: `/memories/${id}/related` }) },
+    { verb: 'POST /changes/{id}/undo', request: (id) => ({ method: 'POST', path: `/changes/${id}/undo` }) },
     { verb: 'GET /consolidations/{id}', request: (id) => ({ path: `/consolidations/${id}` }) },
     {
       verb: 'POST /consolidations/{id}/undo',
@@ -521,7 +523,7 @@ describe('a known path with another method returns 405:', () => {
     ['GET', '/store', 'POST'],
     ['PUT', '/recall', 'GET, HEAD, POST'],
     ['DELETE', '/stats', 'GET, HEAD'],
-    ['POST', '/memories', 'DELETE, GET, HEAD'],
+    ['POST', '/memories', 'DELETE, GET, HEAD, PATCH'],
     ['PATCH', '/update/x', 'PUT'],
     ['GET', '/forget/%2F', 'DELETE'],
     ['PUT', '/health?x=1', 'GET, HEAD'],
@@ -556,7 +558,7 @@ describe('a known path with another method returns 405:', () => {
 it('CONNECT to another host returns 405 with the methods of all paths', async () => {
   const request = 'CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n';
   const { status, headers } = parseRaw(await sendRaw(memoryd.server.port, request));
-  expect([status, headers.get('allow')]).toEqual([405, 'DELETE, GET, HEAD, POST, PUT']);
+  expect([status, headers.get('allow')]).toEqual([405, 'DELETE, GET, HEAD, PATCH, POST, PUT']);
 });
 
 it('an HTTP/2 connection without TLS returns 400 with an error that names HTTP/1.1', async () => {

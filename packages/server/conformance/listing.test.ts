@@ -46,6 +46,62 @@ describe('GET /memories', () => {
     expect(getIds([await get('/memories')])).toEqual([...ids].reverse());
   });
 
+  it.each(['asc', 'desc'])('returns each memory exactly once in pages in the direction %s', async (dir) => {
+    const pages = await getPages(`/memories?limit=5&dir=${dir}`, get);
+    expect(getIds(pages)).toEqual(dir === 'asc' ? ids : [...ids].reverse());
+  });
+
+  it('returns the page at an offset in each order, without a cursor in orders other than by creation', async () => {
+    for (const order of ['created', 'changed', 'importance', 'use', 'retention']) {
+      const all = await get(`/memories?order=${order}`);
+      const page = await get(`/memories?order=${order}&offset=7&limit=4`);
+      expect(getIds([page])).toEqual(getIds([all]).slice(7, 11));
+      expect(page.total).toBe(23);
+      expect('next_cursor' in page).toBe(order === 'created');
+    }
+  });
+
+  it('returns no memory at an offset beyond the last', async () => {
+    expect(await get('/memories?offset=23')).toEqual({ memories: [], total: 23 });
+  });
+
+  it('returns memories with the words of q, with filters, growth and pages', async () => {
+    expect(getIds(await getPages('/memories?q=ITEM&limit=10', get))).toEqual([...ids].reverse());
+    expect(getIds([await get('/memories?q=item%201&source=odd')])).toEqual([19, 17, 15, 13, 11, 1].map((n) => ids[n]));
+    const { total, growth } = await get('/memories?q=item%201&limit=1&growth_at=2024-03-03&growth_at=2024-03-05');
+    expect(total).toBe(11);
+    expect(growth?.map(({ working_count }) => working_count)).toEqual([1, 11]);
+    expect(await get('/memories?q=absent')).toEqual({ memories: [], total: 0 });
+  });
+
+  it.each([
+    { query: 'offset=10001', message: 'offset must be a whole number from 0 to 10000' },
+    { query: 'offset=-1', message: 'offset must be a whole number from 0 to 10000' },
+    { query: 'order=size', message: 'order must be one of created, changed, importance, use, retention' },
+    { query: 'dir=up', message: 'dir must be one of desc, asc' },
+    { query: 'q=%20', message: 'q must be a string of 1 to 256 characters, at least one of them not blank' },
+    { query: 'q=!', message: 'q must have a letter, a number or a sign such as €; add a word' },
+    { query: 'q=item&known_at=2030-01-01', message: 'q must not come with known_at' },
+  ])('refuses $query', async ({ query, message }) => {
+    const refused = await memoryd.send({ path: `/memories?${query}` });
+    expect(refused.status).toBe(400);
+    expect(JSON.stringify(refused.body)).toContain(message);
+  });
+
+  it('refuses a cursor with an offset, in another order, or from the other direction', async () => {
+    const { next_cursor = '' } = await get('/memories?limit=5');
+    const cursor = encodeURIComponent(next_cursor);
+    for (const [query, message] of [
+      [`cursor=${cursor}&offset=5`, 'offset must not come with cursor; leave out one of them'],
+      [`cursor=${cursor}&order=use`, 'cursor must not come with the order use; use offset'],
+      [`cursor=${cursor}&dir=asc`, 'cursor must'],
+    ]) {
+      const refused = await memoryd.send({ path: `/memories?${query}` });
+      expect(refused.status).toBe(400);
+      expect(JSON.stringify(refused.body)).toContain(message);
+    }
+  });
+
   it.each([1, 2, 5, 22, 23, 24, 10_000])('returns each memory exactly once in pages of %i', async (limit) => {
     const pages = await getPages(`/memories?limit=${limit}`, get);
     expect(getIds(pages)).toEqual([...ids].reverse());

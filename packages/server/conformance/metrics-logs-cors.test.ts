@@ -343,6 +343,7 @@ describe('cross-origin access', () => {
   const preflights: { method: string; path: string; requestedHeaders: string }[] = [
     { method: 'POST', path: '/store', requestedHeaders: 'content-type,idempotency-key' },
     { method: 'PUT', path: '/update/x', requestedHeaders: 'content-type,if-match' },
+    { method: 'PATCH', path: '/memories?tag=x', requestedHeaders: 'content-type' },
     { method: 'DELETE', path: '/forget/x', requestedHeaders: 'if-match' },
     { method: 'GET', path: '/recall?query=a', requestedHeaders: 'authorization,x-api-key' },
   ];

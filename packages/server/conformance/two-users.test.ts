@@ -1,5 +1,12 @@
 import { MemoryClient, type MemoryEvent } from '@memoryd/client';
-import type { MemoryApi, RecallResponse, StoreOptions, StoreRequest, StoreResponse } from '@memoryd/contract';
+import type {
+  MemoryApi,
+  RecallResponse,
+  StoreOptions,
+  StoreRequest,
+  StoreResponse,
+  UpdateManyResponse,
+} from '@memoryd/contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { send } from './http.ts';
@@ -25,6 +32,9 @@ const tag = fc.constantFrom('home', 'work');
 const index = fc.nat({ max: 1000 });
 /** An owner-bound key, or a namespace key with owner parameters; over REST with the client, or over MCP. */
 const access = fc.constantFrom('bound', 'scope', 'bound mcp', 'mcp');
+
+/** Ids that all owners choose for their changes of many memories; undefined for an id that the service assigns. */
+const change_id = fc.option(fc.constantFrom('the-first-change', 'the-second-change'), { nil: undefined });
 
 const stored = { content: text, session_id, tags: fc.subarray(['home', 'work']) };
 const anyOperation = fc.oneof(
@@ -76,6 +86,30 @@ const anyOperation = fc.oneof(
   { weight: 9, arbitrary: fc.record({ owner, access, verb: fc.constantFrom('memory', 'history', 'forget'), index }) },
   { weight: 6, arbitrary: fc.record({ owner, access, verb: fc.constant('update'), index, content: text }) },
   { weight: 3, arbitrary: fc.record({ owner, access, verb: fc.constant('forgetMany'), session_id, tag }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      owner,
+      access,
+      verb: fc.constant('updateMany'),
+      tag: fc.option(tag),
+      indexes: fc.option(fc.array(index, { minLength: 1, maxLength: 5 })),
+      add: tag,
+      metadata: fc.option(fc.constantFrom('tea', null), { nil: undefined }),
+      change_id,
+    }),
+  },
+  { weight: 4, arbitrary: fc.record({ owner, access, verb: fc.constant('undoChange'), index, change_id }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      owner,
+      access,
+      verb: fc.constant('forgetNamed'),
+      indexes: fc.array(index, { minLength: 1, maxLength: 3 }),
+      tag: fc.option(tag),
+    }),
+  },
   { weight: 3, arbitrary: fc.record({ owner, access, verb: fc.constant('forgetAndImport'), index }) },
   {
     weight: 4,
@@ -121,6 +155,8 @@ class TestNamespace {
   readonly ids: (string | undefined)[] = [];
   /** Ids of imports, in the same order. */
   readonly importIds: (string | undefined)[] = [];
+  /** Ids of changes of many memories, in the same order. */
+  readonly changeIds: (string | undefined)[] = [];
 
   private constructor(operator: MemoryClient) {
     this.#operator = operator;
@@ -235,9 +271,32 @@ class TestNamespace {
         return api.forget(this.#id(operation.index));
       case 'update':
         return api.update(this.#id(operation.index), { content: operation.content });
+      case 'updateMany':
+        return this.#updateMany(api, operation);
+      case 'undoChange':
+        return api.undoChange(operation.change_id ?? getAt(this.changeIds, operation.index));
+      case 'forgetNamed':
+        return api.forgetMany({ id: this.#getIds(operation.indexes), ...(operation.tag && { tag: operation.tag }) });
       case 'forgetMany':
         return api.forgetMany({ session_id: operation.session_id, tag: operation.tag });
     }
+  }
+
+  async #updateMany(
+    api: MemoryApi,
+    { tag, indexes, add, metadata, change_id }: Extract<OwnerOperation, { verb: 'updateMany' }>,
+  ): Promise<UpdateManyResponse> {
+    const named = indexes ? { ids: this.#getIds(indexes) } : { source: 'api' };
+    const changed = await api.updateMany(
+      { ...named, ...(tag && { tag: [tag] }) },
+      {
+        add_tags: [add],
+        ...(metadata !== undefined && { metadata: { drink: metadata } }),
+        ...(change_id !== undefined && { change_id }),
+      },
+    );
+    if (change_id === undefined) this.changeIds.push(changed.change_id);
+    return changed;
   }
 
   /**
@@ -286,6 +345,10 @@ class TestNamespace {
     return getAt(this.ids, index);
   }
 
+  #getIds(indexes: readonly number[]): string[] {
+    return indexes.map((index) => this.#id(index));
+  }
+
   #name(id: string): string {
     return `#${this.ids.indexOf(id)} `;
   }
@@ -293,7 +356,11 @@ class TestNamespace {
   #normalize(value: unknown): unknown {
     return JSON.parse(
       JSON.stringify(value, (key, inner) => {
-        if (/(_at|_from|_until)$|^(at|retention|id|access_count|import_id|next_cursor|redacted|purge)$/.test(key)) {
+        if (
+          /(_at|_from|_until)$|^(at|retention|id|access_count|import_id|change_id|next_cursor|redacted|purge)$/.test(
+            key,
+          )
+        ) {
           return key === 'id' && typeof inner === 'string' && this.ids.includes(inner) ? this.#name(inner) : undefined;
         }
         const isId = typeof inner === 'string' && this.ids.includes(inner);
@@ -410,10 +477,11 @@ class TestNamespaces {
     }
     const own = this.#separate[operation.owner] as TestNamespace;
     const [actual, expected] = [await this.#shared.perform(operation), await own.perform(operation)];
-    // Adds `undefined` for a memory or import of this owner, in the namespaces of the other owners.
+    // Adds `undefined` for a memory, import or change of this owner, in the namespaces of the other owners.
     for (const namespace of this.#separate) {
       namespace.ids.length = this.#shared.ids.length;
       namespace.importIds.length = this.#shared.importIds.length;
+      namespace.changeIds.length = this.#shared.changeIds.length;
     }
     expect({ operation, result: actual }).toEqual({ operation, result: expected });
   }

@@ -1,16 +1,21 @@
 import type {
   ApiKeyWithSecret,
   ExportedMemory,
+  FacetsResponse,
+  GrowthResponse,
   ImportResponse,
+  MapResponse,
   MemoriesResponse,
   Memory,
   MemoryEvent,
   NewKey,
   RecallResponse,
+  RecallsResponse,
   SessionResponse,
   SessionsResponse,
   StatsResponse,
   StoreRequest,
+  UpdateManyResponse,
 } from '@memoryd/contract';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { readEvents } from './event-reader.ts';
@@ -52,14 +57,35 @@ function parseExport(text: string): ExportedMemory[] {
 const READS: [path: string, getIds: (body: never, text: string) => string[]][] = [
   ['/recall?query=bittern&', ({ results }: RecallResponse) => results.map(({ id }) => id)],
   ['/memories?tag=bird&', ({ memories }: MemoriesResponse) => memories.map(({ id }) => id)],
+  ['/memories?q=bittern&order=importance&', ({ memories }: MemoriesResponse) => memories.map(({ id }) => id)],
   ['/session/marsh?', ({ memories }: SessionResponse) => memories.map(({ id }) => id)],
   ['/export?', (_body, text) => parseExport(text).map(({ id }) => id)],
 ];
+
+/** Paths of requests that count memories, and functions that get the number from their response. */
+const COUNTS: [path: string, getCount: (body: never) => number][] = [
+  ['/facets?field=tag&', ({ values }: FacetsResponse) => values[0]?.count ?? 0],
+  ['/facets?field=session_id&prefix=mar&', ({ values }: FacetsResponse) => values[0]?.count ?? 0],
+  ['/growth?step=day&', ({ steps }: GrowthResponse) => steps[0]?.count ?? 0],
+  ['/map?', ({ total }: MapResponse) => total],
+];
+
+/** Expects that changes and forgets by id ignore a memory outside of the scope, like an unknown id. */
+async function expectUntouched(client: Client, id: string, parameters = '', headers: Record<string, string> = {}) {
+  for (const ids of [[id], [id, 'nobody']]) {
+    const change = { method: 'PATCH', path: `/memories?${parameters}`, json: { ids, importance: 1 }, headers };
+    expect(await client.ok(change)).toMatchObject({ updated_count: 0, unchanged_count: 0, refused_count: 0 });
+    const named = ids.map((each) => `id=${each}`).join('&');
+    const forget = { method: 'DELETE', path: `/memories?${named}&${parameters}`, headers };
+    expect(await client.ok(forget)).toEqual({ status: 'forgotten', forgotten_count: 0 });
+  }
+}
 
 /** Returns all requests for a memory by its id. */
 const createMemoryRequests = (id: string, parameters: string): Request[] => [
   { path: `/memories/${id}?${parameters}` },
   { path: `/memories/${id}/history?${parameters}` },
+  { path: `/memories/${id}/related?${parameters}` },
   { method: 'PUT', path: `/update/${id}?${parameters}`, json: { importance: 1 } },
   { method: 'PUT', path: `/update/${id}?${parameters}`, json: { importance: 1 }, headers: { 'If-Match': '"9"' } },
   { method: 'DELETE', path: `/forget/${id}?${parameters}` },
@@ -103,6 +129,25 @@ describe('requests with user_id or agent_id', () => {
       await expectRefused(memoryd, { path: `${path}user_id=` }, { field: 'user_id' });
     },
   );
+
+  it.each(COUNTS)('requests with user_id or agent_id to %s count the memories of this user', async (path, getCount) => {
+    const count = async (parameters: string) => getCount(await memoryd.get<never>(path + parameters));
+    expect(await count('user_id=ada')).toBe(1);
+    expect(await count('user_id=ada&shared=true')).toBe(2);
+    expect(await count('agent_id=cook')).toBe(2);
+    expect(await count('user_id=ben&agent_id=guide')).toBe(0);
+    expect(await count('')).toBe(3);
+    await expectRefused(memoryd, { path: `${path}shared=true` }, { field: 'shared' });
+    await expectRefused(memoryd, { path: `${path}user_id=` }, { field: 'user_id' });
+  });
+
+  it('requests with user_id or agent_id can neither change nor forget memories of other users by id', async () => {
+    await expectUntouched(memoryd, ids.ben, 'user_id=ada');
+    await expectUntouched(memoryd, ids.ada, 'agent_id=guide');
+    await expectUntouched(memoryd, ids.shared, 'user_id=ada');
+    expect(await memoryd.memory(ids.ben)).toMatchObject({ importance: 0.5, version: 1 });
+    expect(await memoryd.memory(ids.shared)).toMatchObject({ importance: 0.5, version: 1 });
+  });
 
   it('requests with user_id or agent_id count and list only the memories and sessions of this user', async () => {
     expect((await memoryd.get<StatsResponse>('/stats?user_id=ada')).working_count).toBe(1);
@@ -197,9 +242,57 @@ describe('a key that is bound to a user or an agent', () => {
     await expectRefused(memoryd, { path: `${path}user_id=ben`, headers: ada }, FORBIDDEN, operator);
   });
 
+  it.each(COUNTS)('counts only the memories of its user with %s', async (path, getCount) => {
+    const count = async (parameters: string) =>
+      getCount(await memoryd.ok<never>({ path: path + parameters, headers: ada }));
+    expect(await count('')).toBe(1);
+    expect(await count('shared=true')).toBe(2);
+    await expectRefused(memoryd, { path: `${path}user_id=ben`, headers: ada }, FORBIDDEN, operator);
+  });
+
+  it('a key that is bound to a user lists only recalls of its user, and none that returned a memory of another user', async () => {
+    for (const headers of [operator, ada]) {
+      await memoryd.ok({ path: '/recall?query=bittern&user_id=ada', headers });
+    }
+    await memoryd.ok({ path: '/recall?query=booms&user_id=ben', headers: operator });
+    await memoryd.ok({ path: '/recall?query=booms', headers: operator });
+    const read = (path: string) => memoryd.ok<RecallsResponse>({ path, headers: ada });
+    for (const path of ['/recalls', '/recalls?shared=true']) {
+      const { recalls, total } = await read(path);
+      expect(recalls.map(({ query, user_id }) => [query, user_id])).toEqual(Array(total).fill(['bittern', 'ada']));
+      expect(total).toBeGreaterThan(1);
+    }
+    expect(await read(`/recalls?memory_id=${ids.ben}`)).toMatchObject({ recalls: [], total: 0 });
+  });
+
+  it('a key that is bound to a user cannot undo a change of another user, or of all users', async () => {
+    for (const query of ['user_id=ben', 'tag=bird']) {
+      const change = { method: 'PATCH', path: `/memories?${query}`, json: { importance: 0.25 }, headers: operator };
+      const { change_id } = await memoryd.ok<UpdateManyResponse>(change);
+      const undo = { method: 'POST', path: `/changes/${change_id}/undo` };
+      await expectRefused(memoryd, { ...undo, headers: ada }, NOT_FOUND, operator);
+      const read = { path: `/memories/${ids.ben}`, headers: operator };
+      expect(await memoryd.ok(read)).toMatchObject({ importance: 0.25 });
+      await memoryd.ok({ ...undo, path: `${undo.path}${query === 'tag=bird' ? '' : `?${query}`}`, headers: operator });
+      expect(await memoryd.ok(read)).toMatchObject({ importance: 0.5 });
+    }
+  });
+
+  it.each(['', '?q=', '?tag='])(
+    'a key that is bound to a user changes nothing with PATCH /memories%s, which has no condition',
+    async (query) => {
+      const request = { method: 'PATCH', path: `/memories${query}`, json: { importance: 1 }, headers: ada };
+      await expectRefused(memoryd, request, { code: 'INVALID_REQUEST' }, operator);
+      const own = { path: `/memories/${ids.ada}`, headers: ada };
+      expect(await memoryd.ok(own)).toMatchObject({ importance: 0.5 });
+    },
+  );
+
   it('a key that is bound to a user or an agent cannot access memories of other users by id, and can read but not change shared memories', async () => {
     await expectHidden(memoryd, ids.ben, '', ada);
     await expectHidden(memoryd, ids.shared, '', ada);
+    await expectUntouched(memoryd, ids.ben, '', ada);
+    await expectUntouched(memoryd, ids.shared, '', ada);
     const shared = { path: `/memories/${ids.shared}?shared=true`, headers: ada };
     expect(await memoryd.ok(shared)).toMatchObject({ id: ids.shared });
     const forgetMany = { method: 'DELETE', path: '/memories?tag=bird&shared=true', headers: ada };
@@ -241,6 +334,16 @@ describe('a key that is bound to a user or an agent', () => {
     { method: 'POST', path: '/store', json: { content: 'x', user_id: 'ben' } },
     { method: 'POST', path: '/store/batch', json: [{ content: 'x' }, { content: 'y', user_id: 'ben' }] },
     { path: '/sessions?user_id=ben' },
+    { path: '/memories/x/related?user_id=ben' },
+    { path: '/recalls?user_id=ben' },
+    { path: '/recalls?memory_id=x&user_id=ben' },
+    { method: 'PATCH', path: '/memories?user_id=ben', json: { importance: 1 } },
+    { method: 'PATCH', path: '/memories?tag=bird&user_id=ben', json: { ids: ['x'], importance: 1 } },
+    { method: 'POST', path: '/changes/x/undo?user_id=ben' },
+    { method: 'DELETE', path: '/memories?id=x&user_id=ben' },
+    { method: 'DELETE', path: '/memories?id=x&shared=true' },
+    { method: 'POST', path: '/consolidations/x/undo?memory_id=x' },
+    { path: '/stats/history' },
     { path: '/stats?user_id=ben' },
     { path: '/events?user_id=ben' },
     { method: 'PUT', path: '/update/x?user_id=ben', json: { importance: 1 } },
@@ -299,6 +402,29 @@ describe('a key that is bound to a user or an agent', () => {
     const other = { method: 'POST', path: '/store', json: { content: 'x', agent_id: 'guide' }, headers: cook };
     await expectRefused(memoryd, other, FORBIDDEN, operator);
     await memoryd.ok({ method: 'DELETE', path: `/forget/${id}`, headers: cook });
+  });
+
+  it('reads, counts and changes only memories of its agent if it is bound to an agent only', async () => {
+    const guide = bearer((await addKey({ namespace: 'default', scope: 'write', agent_id: 'guide' })).key);
+    for (const id of [ids.ada, ids.shared]) {
+      await expectHidden(memoryd, id, '', guide);
+      await expectUntouched(memoryd, id, '', guide);
+      await expectUntouched(memoryd, id, 'user_id=ada', guide);
+    }
+    for (const [path, getCount] of COUNTS) {
+      expect(getCount(await memoryd.ok<never>({ path, headers: guide })), path).toBe(0);
+      await expectRefused(memoryd, { path: `${path}agent_id=cook`, headers: guide }, FORBIDDEN, operator);
+    }
+    const foreign: Request[] = [
+      { path: `/memories/${ids.ada}/related?agent_id=cook` },
+      { path: '/recalls?agent_id=cook' },
+      { method: 'PATCH', path: '/memories?agent_id=cook', json: { importance: 1 } },
+      { method: 'POST', path: '/changes/x/undo?agent_id=cook' },
+      { method: 'DELETE', path: `/memories?id=${ids.ada}&agent_id=cook` },
+    ];
+    for (const request of foreign) await expectRefused(memoryd, { ...request, headers: guide }, FORBIDDEN, operator);
+    const recalled = await memoryd.ok<RecallsResponse>({ path: '/recalls?user_id=ada', headers: guide });
+    expect(recalled.total).toBe(0);
   });
 });
 

@@ -297,6 +297,48 @@ describe.each(['database file', 'PostgreSQL database'] as const)('on a %s', (kin
     });
   });
 
+  it('a change of many memories interrupted by a crash is completed by a repetition, and so is its undo', async () => {
+    const getTagged = async (client: Client) => (await client.memories('tag=changed&limit=1')).total;
+    const json = { change_id: 'the-interrupted-change', add_tags: ['changed'], importance: 0.9 };
+    const change = { method: 'PATCH', path: '/memories?source=api', json };
+    const undo = { method: 'POST', path: `/changes/${json.change_id}/undo` };
+    /** Sends a request, kills the server once the number of changed memories is in the middle, and starts it again. */
+    const interrupt = async (client: Client, request: typeof undo, count: number) => {
+      const from = await getTagged(client);
+      const answer = send(client.server.port, request).catch(() => undefined);
+      await expect.poll(() => getTagged(client), { interval: 0 }).not.toBe(from);
+      await client.server.kill();
+      await answer;
+      const again = await startAgain(client);
+      const tagged = await getTagged(again);
+      return { again, tagged, isHalf: tagged > 0 && tagged < count };
+    };
+    const interruptChange = async (count: number) => {
+      const first = await start();
+      await storeBatch(first, createTexts(count, 'interrupted'));
+      const { again, isHalf } = await interrupt(first, change, count);
+      if (isHalf) return { second: again, count };
+      await expectCleanEnd(again.server);
+      return undefined;
+    };
+    const { second, count } = await untilInterrupted(interruptChange, 1000, 8000);
+    expect((await second.memories('limit=1')).total).toBe(count);
+    expect(await second.ok(change)).toMatchObject({ updated_count: count, unchanged_count: 0, refused_count: 0 });
+    expect(await getTagged(second)).toBe(count);
+    await expectCleanEnd(second.server);
+
+    const third = await startProcessClient({ env, database: second.server.database });
+    const { again: last } = await interrupt(third, undo, count);
+    expect(await last.ok(undo)).toMatchObject({ restored_count: count, kept_count: 0 });
+    expect(await getTagged(last)).toBe(0);
+    const versions = (await last.memories('limit=1000')).memories.map(({ version, importance }) => [
+      version,
+      importance,
+    ]);
+    expect(versions).toEqual(versions.map(() => [3, 0.5]));
+    await expectCleanEnd(last.server);
+  });
+
   it('a consolidation interrupted by a crash loses no memories, and the next run completes it', async () => {
     const largeTierEnv = { ...env, SERVICE_WORKING_MAX: '1000000' };
     const interruptConsolidation = async (count: number) => {

@@ -75,6 +75,7 @@ async function seed(): Promise<void> {
   await send('POST /consolidate', '/consolidate');
   await send('POST /consolidations/{id}/undo', `/consolidations/${run}/undo`);
   await send('POST /consolidate', '/consolidate');
+  await send('PATCH /memories', '/memories?session_id=session-7', { add_tags: ['tag-7'] });
   for (const external_id of ['external-1', 'external-2', 'external-3']) {
     await send('POST /imports', '/imports?from=jsonl', [{ content: `imported as ${external_id}`, external_id }]);
   }

@@ -1,5 +1,6 @@
 import {
   type Memory,
+  type MemoryChanges,
   parseTime,
   type StoreBatchResponse,
   type StoreFields,
@@ -16,7 +17,10 @@ export interface Span {
   end: number;
 }
 
-type Fields = Partial<Omit<StoreFields, 'expires_at'>> & { expires_at?: string | null };
+/** Fields that an update can remove. */
+type Nullable = 'expires_at' | 'valid_from' | 'valid_to' | 'supersedes';
+
+type Fields = Partial<Omit<StoreFields, Nullable>> & Partial<Pick<UpdateFields, Nullable>>;
 
 /** An acknowledged write. */
 interface Write extends Span {
@@ -36,24 +40,36 @@ interface Entry {
   isForgotten: boolean;
 }
 
-/** An acknowledged request that forgets many memories. */
-interface ForgetMany extends Span {
+/** The conditions of a request that forgets many memories, those given once as they are in its URL. */
+interface ForgetConditions {
+  ids: string[];
+  tags: string[];
   user_id?: string;
   agent_id?: string;
   shared?: string;
   session_id?: string;
   source?: string;
   external_id?: string;
-  tag?: string;
   before?: string;
+}
+
+/** An acknowledged request that forgets many memories. */
+interface ForgetMany extends Span, ForgetConditions {
   /** Whether the request also filters by metadata or a JSON filter, which the ledger does not evaluate. */
   hasMetadata: boolean;
+}
+
+/** An acknowledged request that changes the labels of many memories, of one session or of all. */
+interface ChangeMany extends Span {
+  session: string | undefined;
+  changes: MemoryChanges;
 }
 
 /** Records acknowledged writes, and decides which memories must, may and must not exist in the end. */
 export class Ledger {
   readonly #entries = new Map<string, Entry>();
   readonly #forgets: ForgetMany[] = [];
+  readonly #changes: ChangeMany[] = [];
   /** Texts of stores without a response: they may or may not exist. */
   readonly #uncertain = new Set<string>();
   #byText: Map<string, Set<Entry>> | undefined;
@@ -92,9 +108,14 @@ export class Ledger {
     }
   }
 
-  forgottenMany(filter: Record<string, string>, span: Span): void {
+  forgottenMany(filter: ForgetConditions, span: Span): void {
     const hasMetadata = Object.keys(filter).some((name) => /^(?:metadata[.[]|filter$)/.test(name));
     this.#forgets.push({ ...filter, hasMetadata, ...span });
+  }
+
+  /** Records a change of the memories of a session; without a session, of any memories. */
+  changedMany(session: string | undefined, changes: MemoryChanges, span: Span): void {
+    this.#changes.push({ session, changes, ...span });
   }
 
   uncertain(contents: string[]): void {
@@ -130,11 +151,6 @@ export class Ledger {
     const last = <Field extends keyof Fields>(field: Field) => getLastValues(entry, field);
     compare('content', actual.content, last('content'));
     compare(
-      'metadata',
-      actual.metadata,
-      last('metadata').map((value) => value ?? {}),
-    );
-    compare(
       'source',
       actual.source,
       last('source').map((value) => value ?? 'api'),
@@ -150,6 +166,13 @@ export class Ledger {
     compare('supersedes', actual.supersedes, [...this.#getSuperseded(entry), null]);
     const times = last('created_at');
     if (times.every((time) => time !== undefined)) compare('created_at', actual.created_at, times.map(toIsoTime));
+    const changes = this.#getChanges(entry);
+    if (changes.length > 0) return [...differences, ...this.#findUnknownLabels(entry, changes, actual)];
+    compare(
+      'metadata',
+      actual.metadata,
+      last('metadata').map((value) => value ?? {}),
+    );
     // Merging changes these fields of a group's visible memory, and its duplicates expire with it.
     if (this.#hasDuplicate(entry)) return differences;
     compare('expires_at', actual.expires_at, last('expires_at').map(toIsoTime));
@@ -164,6 +187,41 @@ export class Ledger {
       last('tags').map((tags) => [...new Set(tags ?? [])]),
     );
     return differences;
+  }
+
+  /** Returns the changes of many memories that may have changed this one. Each may have been undone. */
+  #getChanges(entry: Entry): ChangeMany[] {
+    const states = [...this.#getGroup(entry)].flatMap(getWrites);
+    return this.#changes.filter(
+      ({ session, end }) =>
+        end > entry.stored.start &&
+        (session === undefined || states.some(({ session_id = 'default' }) => session_id === session)),
+    );
+  }
+
+  /** Returns a sentence for each label that neither a write of the memory or of its group nor a change has set. */
+  #findUnknownLabels(entry: Entry, changes: ChangeMany[], { tags, importance, metadata }: Memory): string[] {
+    const states = [...this.#getGroup(entry)].flatMap(getWrites);
+    const sets = [
+      ...states.map((state) => state.metadata ?? {}),
+      ...changes.map((change) => change.changes.metadata ?? {}),
+    ];
+    const getLabels = (fields: object) => Object.entries(fields).map((field) => toCanonicalJson(field));
+    const known = {
+      tags: new Set([...states.flatMap((state) => state.tags ?? []), ...getAddedTags(changes)]),
+      importance: new Set([
+        ...states.map((state) => state.importance ?? 0.5),
+        ...changes.map((change) => change.changes.importance),
+      ]),
+      metadata: new Set(sets.flatMap(getLabels)),
+    };
+    return [
+      ...tags.filter((tag) => !known.tags.has(tag)).map((tag) => `nobody has set the tag ${tag}`),
+      ...(known.importance.has(importance) ? [] : [`nobody has set the importance ${importance}`]),
+      ...getLabels(metadata)
+        .filter((label) => !known.metadata.has(label))
+        .map((label) => `nobody has set the metadata ${label}`),
+    ];
   }
 
   /**
@@ -191,7 +249,8 @@ export class Ledger {
         !forget.hasMetadata &&
         entry.stored.end < forget.start &&
         entry.updates.length === 0 &&
-        selects(forget, entry.stored.fields),
+        this.#getChanges(entry).length === 0 &&
+        selects(forget, entry.id, entry.stored.fields),
     );
   }
 
@@ -201,11 +260,12 @@ export class Ledger {
     const group = [...this.#getGroup(entry)];
     if (group.some((member) => getLastValues(member, 'expires_at').some(isPast))) return true;
     const later = this.#forgets.filter((forget) => forget.end > entry.stored.start);
-    const states = group.flatMap(getWrites);
-    return (
-      group.some((member) => member.isForgotten) ||
-      later.some((forget) => states.some((state) => selects(forget, state)))
-    );
+    const added = getAddedTags(this.#getChanges(entry));
+    const isSelected = (member: Entry) => {
+      const states = getWrites(member).map((state) => ({ ...state, tags: [...(state.tags ?? []), ...added] }));
+      return later.some((forget) => states.some((state) => selects(forget, member.id, state)));
+    };
+    return group.some((member) => member.isForgotten || isSelected(member));
   }
 
   #hasDuplicate(entry: Entry): boolean {
@@ -259,8 +319,12 @@ function getWrites({ stored, updates }: Entry): Fields[] {
   return [stored.fields, ...updates.map(({ fields }) => ({ ...stored.fields, ...fields }))];
 }
 
-function selects(forget: ForgetMany, fields: Fields): boolean {
-  const { user_id, agent_id, shared, session_id, source, external_id, tag, before } = forget;
+function getAddedTags(changes: ChangeMany[]): string[] {
+  return changes.flatMap((change) => change.changes.add_tags ?? []);
+}
+
+function selects(forget: ForgetMany, id: string, fields: Fields): boolean {
+  const { user_id, agent_id, shared, session_id, source, external_id, ids, tags, before } = forget;
   const matchesOwner = (filter: string | undefined, owner: string | undefined) =>
     filter === undefined || filter === owner || (shared === 'true' && owner === undefined);
   const createdMs = fields.created_at === undefined ? Date.now() : toMs(fields.created_at);
@@ -270,7 +334,8 @@ function selects(forget: ForgetMany, fields: Fields): boolean {
     (session_id === undefined || session_id === (fields.session_id ?? 'default')) &&
     (source === undefined || source === (fields.source ?? 'api')) &&
     (external_id === undefined || external_id === fields.external_id) &&
-    (tag === undefined || (fields.tags ?? []).includes(tag)) &&
+    (ids.length === 0 || ids.includes(id)) &&
+    tags.every((tag) => (fields.tags ?? []).includes(tag)) &&
     (before === undefined || createdMs < toMs(before))
   );
 }

@@ -62,7 +62,14 @@ export async function sendMalformed(port: number, bytes: Buffer): Promise<{ stat
   if (status < 400 || body === '') return { status, problems: [] };
   try {
     const code = (JSON.parse(body) as { error: { code: 'INVALID_REQUEST' } }).error.code;
-    expectError({ status, headers: Object.fromEntries(headers), text: body, body: JSON.parse(body) }, { code });
+    const answer = {
+      status,
+      headers: Object.fromEntries(headers),
+      bytes: Buffer.from(body),
+      text: body,
+      body: JSON.parse(body),
+    };
+    expectError(answer, { code });
     return { status, problems: status === 500 ? ['a server error'] : [] };
   } catch (error) {
     return {

@@ -1,5 +1,5 @@
 /** Kinds of values that are known only at run time: their placeholders are replaced when a request is sent. */
-type Kind = 'memory' | 'consolidation' | 'import' | 'cursor' | 'event' | 'raw';
+type Kind = 'memory' | 'consolidation' | 'import' | 'change' | 'cursor' | 'event' | 'raw';
 
 /** Kinds of recorded values. Cursors are recorded per operation that returned them. */
 type Source = Exclude<Kind, 'cursor' | 'raw'> | `cursor ${string}`;
@@ -9,7 +9,7 @@ export function placeholder(kind: Kind, which: string | number): string {
   return `--${kind}:${which}--`.replaceAll(':', '.');
 }
 
-const TOKEN = /--(memory|consolidation|import|cursor|event)\.(\d+)--/g;
+const TOKEN = /--(memory|consolidation|import|change|cursor|event)\.(\d+)--/g;
 const RAW = /"--raw\.([^"]*?)--"/g;
 
 /** The last 1,000 values of each kind in the server's responses. */

@@ -37,13 +37,19 @@ export function getRequests(operation: Operation): fc.Arbitrary<Plan> {
   return operation.name === 'POST /import' ? plans.map(toImport) : plans;
 }
 
+/** Kinds of the ids in paths, other than of consolidation runs. */
+const PATHS_OF_IDS = [
+  ['/imports/', 'import_id'],
+  ['/changes/', 'change'],
+] as const;
+
 function getValidParts(operation: Operation): fc.Arbitrary<RequestParts> {
   const parametersIn = (location: Parameter['in']) =>
     operation.parameters.filter((parameter) => parameter.in === location);
   const path = fc.record(
     Object.fromEntries(
       parametersIn('path').map(({ name, schema }) => {
-        const kind = operation.path.startsWith('/imports/') ? 'import_id' : name;
+        const [, kind = name] = PATHS_OF_IDS.find(([begin]) => operation.path.startsWith(begin)) ?? [];
         return [name, validValue({ minLength: 1, ...schema }, kind).map(String)];
       }),
     ),
@@ -53,7 +59,7 @@ function getValidParts(operation: Operation): fc.Arbitrary<RequestParts> {
     .chain((all) => fc.subarray(Object.entries(all)).map((generated) => Object.fromEntries(generated)));
   const body = operation.bodies.size === 0 ? fc.constant(undefined) : fc.oneof(...[...operation.bodies].map(getBody));
   return fc
-    .record({ path, headers, body, query: getQuery(parametersIn('query')) })
+    .record({ path, headers, body, query: getQuery(operation.name, parametersIn('query')) })
     .map(({ body: generated, ...parts }) => ({
       ...parts,
       ...(generated && { body: generated }),
@@ -83,7 +89,11 @@ function getBody([type, { schema }]: [string, { schema: Schema }]): fc.Arbitrary
 function toCoherentBody(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const names = Object.entries(value).flatMap(([name, field]) => (field === null ? [] : [name]));
-  const fields = Object.entries(value).filter(([name]) => isCoherent(name, names));
+  const { add_tags: added = [] } = value as { add_tags?: string[] };
+  const fields = Object.entries(value).filter(
+    ([name, field]) =>
+      isCoherent(name, names) && !(name === 'remove_tags' && added.some((tag) => (field as string[]).includes(tag))),
+  );
   // A memory must end after it begins.
   return Object.fromEntries(
     fields.map(([name, field]) => [name, name === 'valid_to' && field !== null ? LAST_TIME : field]),
@@ -94,11 +104,15 @@ const LAST_TIME = '9999-12-31T23:59:59.999Z';
 
 /**
  * Returns false for fields that the service refuses: `shared` without a user or an agent, `once` and `reset` without a
- * session, and `current` with `as_of`.
+ * session, `current` with `as_of`, `known_at` with words, `cursor` with another position or order, and
+ * `with_later` with a memory.
  */
 function isCoherent(name: string, names: readonly string[]): boolean {
   if (name === 'shared') return names.includes('user_id') || names.includes('agent_id');
   if (name === 'once' || name === 'reset') return names.includes('session_id');
+  if (name === 'cursor') return !names.includes('offset') && !names.includes('order');
+  if (name === 'known_at') return !names.includes('q');
+  if (name === 'with_later') return !names.includes('memory_id');
   return name !== 'current' || !names.includes('as_of');
 }
 
@@ -106,10 +120,13 @@ function isLines(type: string): boolean {
   return /ndjson|jsonl/.test(type);
 }
 
-function getQuery(parameters: Parameter[]): fc.Arbitrary<[string, string][]> {
+function getQuery(operation: string, parameters: Parameter[]): fc.Arbitrary<[string, string][]> {
   const pairs = parameters.map((parameter) => {
-    const generated = getPairs(parameter);
-    return parameter.required ? generated : fc.oneof(fc.constant([]), generated);
+    const kind = operation === 'DELETE /memories' && parameter.name === 'id' ? 'memory_id' : parameter.name;
+    const generated = getPairs(parameter, kind);
+    // Each change is of one session, because the ledger no longer knows the exact labels of the memories that it selects.
+    const isRequired = operation === 'PATCH /memories' && parameter.name === 'session_id';
+    return parameter.required || isRequired ? generated : fc.oneof(fc.constant([]), generated);
   });
   return fc.tuple(...pairs).map((all) => toCoherentQuery(all.flat()));
 }
@@ -119,7 +136,7 @@ function toCoherentQuery(query: [string, string][]): [string, string][] {
   return query.filter(([name]) => isCoherent(name, names));
 }
 
-function getPairs({ name, schema, isJson }: Parameter): fc.Arbitrary<[string, string][]> {
+function getPairs({ name, schema, isJson }: Parameter, kind: string): fc.Arbitrary<[string, string][]> {
   if (isJson) return validValue(schema, name).map((value) => [[name, JSON.stringify(value)]]);
   if (schema.type === 'object') {
     const pair = fc.tuple(fc.constantFrom('k', 'flag', 'a.b', 'a[0]', 'é', '__proto__'), text, fc.boolean());
@@ -127,8 +144,8 @@ function getPairs({ name, schema, isJson }: Parameter): fc.Arbitrary<[string, st
       .uniqueArray(pair, { maxLength: 2, selector: ([key]) => key })
       .map((generated) => generated.map(([key, value, dot]) => [dot ? `${name}.${key}` : `${name}[${key}]`, value]));
   }
-  if (schema.type !== 'array') return validValue(schema, name).map((value) => [[name, toQueryText(value)]]);
-  const items = fc.array(validValue(schema.items ?? {}, name), {
+  if (schema.type !== 'array') return validValue(schema, kind).map((value) => [[name, toQueryText(value)]]);
+  const items = fc.array(validValue(schema.items ?? {}, kind), {
     minLength: Math.max(1, schema.minItems ?? 0),
     maxLength: 3,
   });

@@ -5,6 +5,7 @@ import type {
   Memory,
   StoreBatchResponse,
   StoreResponse,
+  UpdateManyResponse,
 } from '@memoryd/contract';
 import { openStream } from '../conformance/event-reader.ts';
 import { type Answer, type Request, send } from '../conformance/http.ts';
@@ -153,8 +154,21 @@ export class Session {
         break;
       }
       case 'DELETE /memories':
-        this.ledger.forgottenMany(Object.fromEntries(url.searchParams), span);
+        this.ledger.forgottenMany(
+          {
+            ...Object.fromEntries(url.searchParams),
+            ids: url.searchParams.getAll('id'),
+            tags: url.searchParams.getAll('tag'),
+          },
+          span,
+        );
         break;
+      case 'PATCH /memories': {
+        const session = url.searchParams.get('session_id') ?? undefined;
+        this.ledger.changedMany(session, JSON.parse(getText(bytes)), span);
+        this.#knownValues.add('change', (answer.body as UpdateManyResponse).change_id);
+        break;
+      }
       case 'POST /consolidate': {
         const { id: run } = answer.body as ConsolidateResponse;
         if (run !== undefined) this.#knownValues.add('consolidation', run);
@@ -211,6 +225,7 @@ async function readStream(port: number, request: Request): Promise<Answer> {
   return {
     status: reader.status,
     headers: reader.headers,
+    bytes: Buffer.from(received),
     text: received,
     body: isJson ? JSON.parse(received) : received,
   };

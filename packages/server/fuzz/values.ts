@@ -124,6 +124,8 @@ function numbered(name: string): fc.Arbitrary<string> {
 }
 
 const label = fc.oneof(numbered('tag'), textUpTo(128));
+const labels = fc.array(label, { minLength: 1, maxLength: 6 });
+const knownMemory = fc.nat(1000).map((n) => placeholder('memory', n));
 
 /** Fields for which an arbitrary value of the right type would match almost nothing or everything. */
 const likely: Record<string, fc.Arbitrary<unknown>> = {
@@ -134,7 +136,7 @@ const likely: Record<string, fc.Arbitrary<unknown>> = {
   ),
   source: fc.oneof(numbered('source'), textUpTo(256)),
   tag: label,
-  tags: fc.array(label, { minLength: 1, maxLength: 6 }),
+  tags: labels,
   // Hardly any other text is a digest or an absolute path.
   declined_group: fc.nat(300).map((n) => n.toString(16).toUpperCase().padStart(64, '0')),
   ignored_folders: fc.array(
@@ -151,11 +153,23 @@ const likely: Record<string, fc.Arbitrary<unknown>> = {
   ),
   // A query must not be blank after trimming, which the schema cannot express.
   query: textUpTo(2000).map((generated) => `a${generated}`),
+  // Words must contain a letter, a number or a symbol.
+  q: textUpTo(100).map((generated) => `a${generated}`),
   before: moment(1970, 1999),
   expires_at: fc.oneof({ arbitrary: moment(2100, 9000), weight: 9 }, { arbitrary: moment(1970, 2000), weight: 1 }),
-  supersedes: fc.nat(1000).map((n) => placeholder('memory', n)),
-  memory_id: fc.nat(1000).map((n) => placeholder('memory', n)),
+  supersedes: knownMemory,
+  memory_id: knownMemory,
+  ids: fc.array(knownMemory, { minLength: 1, maxLength: 6 }),
   id: fc.nat(1000).map((n) => placeholder('consolidation', n)),
+  change: fc.nat(1000).map((n) => placeholder('change', n)),
+  change_id: fc.nat(300).map((n) => `change-of-memories-${n}`),
+  add_tags: labels,
+  remove_tags: labels,
+  // Hardly any other text is the name of a field.
+  field: fc.oneof(
+    fc.constantFrom('tag', 'session_id', 'source', 'tier', 'user_id', 'agent_id', 'metadata.k'),
+    text.map((name) => `metadata.${[...name].slice(0, 60).join('')}x`),
+  ),
   import_id: fc.nat(1000).map((n) => placeholder('import', n)),
   cursor: fc.nat(1000).map((n) => placeholder('cursor', n)),
   'Last-Event-ID': fc.nat(1000).map((n) => placeholder('event', n)),
@@ -172,17 +186,21 @@ const ALWAYS_LIKELY = new Set([
   'cursor',
   'filter',
   'query',
+  'q',
   'If-Match',
   'before',
   'timezone',
   'ignored_folders',
   'declined_group',
+  'change_id',
+  'field',
 ]);
 
 /** Returns valid values of a schema; `name` is the name of the field or parameter. */
 export function validValue(schema: Schema, name = ''): fc.Arbitrary<unknown> {
   // In a body, several tags are a list.
-  const byName = Object.hasOwn(likely, name) ? likely[name === 'tag' && isList(schema) ? 'tags' : name] : undefined;
+  const byName =
+    !schema.enum && Object.hasOwn(likely, name) ? likely[name === 'tag' && isList(schema) ? 'tags' : name] : undefined;
   if (!byName) return valueOfType(schema);
   return ALWAYS_LIKELY.has(name)
     ? byName

@@ -18,6 +18,8 @@ export type AuditEvent =
   | 'authentication_failed'
   | 'memory_forgotten'
   | 'memories_forgotten'
+  | 'memories_changed'
+  | 'change_undone'
   | 'exported'
   | 'imported'
   | 'import_undone'
@@ -50,7 +52,7 @@ export function audit(
   telemetry.report({ level: 'info', component: 'audit', event, facts: { ...caller, ...facts } });
 }
 
-/** Wraps an API so that exports, imports, deletions, and undone imports and consolidations are audited. */
+/** Wraps an API so that exports, imports, deletions, changes of many memories, and undos are audited. */
 export function audited(api: MemoryApi, caller: AuditedCaller, telemetry: Telemetry): MemoryApi {
   const note = (event: AuditEvent, facts: Record<string, string | number>) => audit(telemetry, event, caller, facts);
   return {
@@ -64,6 +66,17 @@ export function audited(api: MemoryApi, caller: AuditedCaller, telemetry: Teleme
       const forgotten = await api.forgetMany(request);
       note('memories_forgotten', { filters: Object.keys(request).sort().join(' '), count: forgotten.forgotten_count });
       return forgotten;
+    },
+    async updateMany(selection, changes) {
+      const changed = await api.updateMany(selection, changes);
+      const filters = Object.keys(selection).sort().join(' ');
+      note('memories_changed', { change_id: changed.change_id, filters, count: changed.updated_count });
+      return changed;
+    },
+    async undoChange(changeId, ...rest) {
+      const undone = await api.undoChange(changeId, ...rest);
+      note('change_undone', { change_id: changeId, count: undone.restored_count });
+      return undone;
     },
     exportMemories: (...args) => countMemories(api.exportMemories(...args), (count) => note('exported', { count })),
     async importMemories(...args) {
@@ -82,12 +95,15 @@ export function audited(api: MemoryApi, caller: AuditedCaller, telemetry: Teleme
       note('import_undone', { import_id: importId, count: undone.forgotten_count });
       return undone;
     },
-    async undo(consolidationId, ...rest) {
+    async undo(consolidationId, request = {}, ...rest) {
+      const { memory_id } = request;
       const noteAll = (ids: readonly string[]) => {
-        for (const id of ids) note('consolidation_undone', { consolidation_id: id });
+        for (const id of ids) {
+          note('consolidation_undone', { consolidation_id: id, ...(memory_id !== undefined && { memory_id }) });
+        }
       };
       try {
-        const undone = await api.undo(consolidationId, ...rest);
+        const undone = await api.undo(consolidationId, request, ...rest);
         noteAll([...(undone.also_undone ?? []), undone.id]);
         return undone;
       } catch (error) {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { type MemoryApi, MemoryError } from '@memoryd/contract';
 
 interface OpenMemories {
@@ -65,9 +66,26 @@ function createApi(find: () => Promise<MemoryApi | undefined>, create: () => Pro
     sessions: reading('sessions', () => ({ sessions: [], total: 0 })),
     users: reading('users', () => ({ users: [], total: 0 })),
     memories: reading('memories', () => ({ memories: [], total: 0 })),
+    facets: reading('facets', () => ({ values: [], total: 0 })),
+    growth: reading('growth', () => ({ steps: [], total: 0 })),
+    map: reading('map', () => ({
+      state: 'unavailable',
+      computed_at: null,
+      points: [],
+      clusters: [],
+      total: 0,
+      is_changing: false,
+    })),
+    related: reading('related', missing('memory')),
+    recalls: reading('recalls', () => ({ recalls: [], total: 0, is_remembered: false })),
     memory: reading('memory', missing('memory')),
     history: reading('history', missing('memory')),
     update: reading('update', missing('memory')),
+    updateMany: reading('updateMany', (_selection, { change_id = randomUUID() }) => ({
+      ...{ status: 'updated', change_id },
+      ...{ updated_count: 0, unchanged_count: 0, refused_count: 0 },
+    })),
+    undoChange: reading('undoChange', missing('change')),
     forget: reading('forget', missing('memory')),
     forgetMany: reading('forgetMany', () => ({ status: 'forgotten', forgotten_count: 0 })),
     consolidate: reading('consolidate', () => ({ status: 'consolidated', consolidated_count: 0, evicted_count: 0 })),

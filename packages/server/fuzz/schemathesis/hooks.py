@@ -18,9 +18,15 @@ EXPORT_HEADER = {"format": "memoryd", "version": 1}
 FILE_OF_ANOTHER_PROGRAM = b'{"content": "The harbour opens at nine."}\n'
 
 DELETION_FILTERS = (
-    *("user_id", "agent_id", "session_id", "tag", "source", "external_id", "metadata", "filter", "before"),
+    *("user_id", "agent_id", "id", "session_id", "tag", "source", "external_id", "metadata", "filter", "before"),
 )
+CHANGE_FILTERS = (
+    *("user_id", "agent_id", "session_id", "tag", "source", "external_id", "metadata", "filter"),
+    *("q", "tier", "since", "until"),
+)
+CHANGES = ("add_tags", "remove_tags", "importance", "metadata")
 MAX_MEMORIES_WITH_SIMILAR = 1000
+MAX_WORDS_CHARS = 256
 MAX_EXACT_INTEGER = 2**53 - 1
 
 # For each operation that makes something: the field of the response, and the path parameter and the operations that
@@ -30,6 +36,7 @@ LINKS = {
     "consolidateMemories": ("id", "id", ("getConsolidation", "undoConsolidation")),
     "importTexts": ("import_id", "id", ("undoImport",)),
     "addKey": ("id", "id", ("revokeKey",)),
+    "updateMemories": ("change_id", "id", ("undoChange",)),
 }
 
 
@@ -78,12 +85,14 @@ def before_call(_context, case, _kwargs):
     # The tool ignores the pattern of this header when it covers the values of other parameters.
     if case.headers.get("If-Match") == "0":
         case.headers["If-Match"] = "*"
-    if operation in (("DELETE", "/memories"), ("GET", "/export")):
+    if operation in (("DELETE", "/memories"), ("PATCH", "/memories"), ("GET", "/export")):
         # These operations refuse every empty parameter, whatever its schema.
         for name in [name for name, value in query.items() if value == ""]:
             del query[name]
     if operation == ("DELETE", "/memories") and not any(query.get(name) for name in DELETION_FILTERS):
         query["before"] = "1900-01-01"
+    if operation == ("PATCH", "/memories"):
+        repair_change(query, body)
     if operation == ("PUT", "/update/{memory_id}") and all(value is None for value in body.values()):
         body["importance"] = 0.5
     if operation == ("POST", "/store/batch") and len(body) > MAX_MEMORIES_WITH_SIMILAR:
@@ -112,6 +121,12 @@ def repair(fields):
         fields.pop("shared", None)
     if fields.get("as_of"):
         fields.pop("current", None)
+    if fields.get("q"):
+        # Words must contain a letter, a number or a symbol.
+        fields["q"] = f"a{fields['q']}"[:MAX_WORDS_CHARS]
+        fields.pop("known_at", None)
+    if fields.get("memory_id"):
+        fields.pop("with_later", None)
     if not fields.get("session_id"):
         for name in ("once", "reset"):
             fields.pop(name, None)
@@ -123,6 +138,16 @@ def repair(fields):
     # A key of a user or an agent has one of two scopes.
     if owner and fields.get("scope"):
         fields["scope"] = "read"
+
+
+def repair_change(query, body):
+    """Gives a change of many memories a condition and a change, and no tag both to add and to remove."""
+    if not body.get("ids") and not any(query.get(name) for name in CHANGE_FILTERS):
+        query["until"] = "1900-01-01"
+    if set(body.get("add_tags", ())) & set(body.get("remove_tags", ())):
+        del body["remove_tags"]
+    if not any(name in body for name in CHANGES):
+        body["importance"] = 0.5
 
 
 def to_exact_integers(value):

@@ -131,7 +131,7 @@ async function forgetMany(api: MemoryApi, flags: ForgetFlags): Promise<void> {
   );
 }
 
-async function countMatches(api: MemoryApi, { before, tag, ...same }: ForgetManyRequest): Promise<number> {
+async function countMatches(api: MemoryApi, { before, tag, ...same }: Omit<ForgetManyRequest, 'id'>): Promise<number> {
   const request: MemoriesRequest = {
     ...same,
     ...(tag !== undefined && { tag: [tag] }),

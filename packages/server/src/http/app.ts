@@ -30,6 +30,7 @@ import { type Count, limitRates } from './rate-limits.ts';
 import { acceptsHtml } from './request-headers.ts';
 import { RouteMethods } from './route-methods.ts';
 import { backup } from './routes/backup.ts';
+import { changes } from './routes/changes.ts';
 import { consolidate } from './routes/consolidate.ts';
 import { consolidation } from './routes/consolidation.ts';
 import { consolidations } from './routes/consolidations.ts';
@@ -37,7 +38,9 @@ import { context } from './routes/context.ts';
 import { corrections } from './routes/corrections.ts';
 import { events } from './routes/events.ts';
 import { exportMemories } from './routes/export.ts';
+import { facets } from './routes/facets.ts';
 import { forget, forgetMany } from './routes/forget.ts';
+import { growth } from './routes/growth.ts';
 import { health } from './routes/health.ts';
 import { history } from './routes/history.ts';
 import { hookSettings } from './routes/hook-settings.ts';
@@ -45,12 +48,15 @@ import { hooks } from './routes/hooks.ts';
 import { importMemories } from './routes/import.ts';
 import { imports, importTexts, undoImport } from './routes/imports.ts';
 import { keys } from './routes/keys.ts';
+import { map } from './routes/map.ts';
 import { mcp } from './routes/mcp.ts';
 import { memories } from './routes/memories.ts';
 import { memory } from './routes/memory.ts';
 import { metrics } from './routes/metrics.ts';
 import { namespaces } from './routes/namespaces.ts';
 import { recall } from './routes/recall.ts';
+import { recalls } from './routes/recalls.ts';
+import { related } from './routes/related.ts';
 import { root } from './routes/root.ts';
 import type { App } from './routes/route.ts';
 import { session } from './routes/session.ts';
@@ -77,6 +83,12 @@ const ROUTES = [
   memory,
   history,
   memories,
+  facets,
+  growth,
+  map,
+  related,
+  recalls,
+  changes,
   keys,
   namespaces,
   hookSettings,
@@ -213,7 +225,8 @@ export async function buildApp(options: AppOptions): Promise<App> {
     const { namespace, scope, keyId } = request.caller;
     const memories = engine.namespace(namespace, scope, keyId);
     const binding = getBinding(request.caller);
-    return audited(binding ? memories.scope(binding) : memories, auditedCaller(request), telemetry);
+    const api = audited(binding ? memories.scope(binding) : memories, auditedCaller(request), telemetry);
+    return metrics.history.countStores(api);
   };
   const hookActivity = new HookActivity();
   const context = { engine, getApi, gate, countExtraRequest, hookActivity, metrics, telemetry, settings };

@@ -22,7 +22,7 @@ export function allowedOrigins({
 export function corsOptions(allowed: AllowedOrigins): FastifyCorsOptions {
   return {
     origin: allowed === 'every' ? '*' : [...allowed],
-    methods: ['GET', 'HEAD', 'POST', 'PUT', 'DELETE'],
+    methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
     exposedHeaders: [
       'ETag',
       'X-Request-Id',

@@ -33,7 +33,13 @@ interface ComparableResponse {
 }
 
 /** Ids that exist in no namespace. */
-const UNKNOWN_IDS: ForeignIds = { memory: 'unknown', consolidation: 'unknown', import: 'unknown', event: 'unknown.1' };
+const UNKNOWN_IDS: ForeignIds = {
+  memory: 'unknown',
+  consolidation: 'unknown',
+  change: 'unknown',
+  import: 'unknown',
+  event: 'unknown.1',
+};
 
 /** Returns the response to an earlier step. */
 type GetResponse = (step: string) => { json(): { id: string; next_cursor: string; import_id: string }; body: string };
@@ -45,6 +51,7 @@ type Step = InjectOptions & { step: string; operator?: true; foreign?: true };
 interface ForeignIds {
   memory: string;
   consolidation: string;
+  change: string;
   import: string;
   event: string;
 }
@@ -69,6 +76,8 @@ function* script(getResponse: GetResponse, foreignIds: ForeignIds): Iterable<Ste
   yield* consolidations(getResponse);
   yield* imports(getResponse);
   yield* recalls();
+  yield* recallHistory(getResponse);
+  yield* changes(getResponse);
   yield* mcp(foreignIds);
   yield* mcp(UNKNOWN_IDS);
   const forget = { method: 'DELETE', url: `/forget/${getResponse('store 0').json().id}` } as const;
@@ -118,17 +127,35 @@ function* events(getResponse: GetResponse): Iterable<Step> {
 }
 
 function* reads(getResponse: GetResponse): Iterable<Step> {
-  for (const url of ['/', '/stats', '/health', '/readyz', '/livez', '/metrics']) yield { step: url, url };
+  for (const url of ['/', '/stats', '/stats/history', '/health', '/readyz', '/livez', '/metrics'])
+    yield { step: url, url };
   const written = `/memories/${getResponse('store 1').json().id}`;
   yield { step: 'a memory', url: written };
   yield { step: 'memories by their id', url: `/memories?id=${getResponse('store 1').json().id.slice(-8)}` };
   yield { step: 'an old version', url: `${written}/history?known_at=2026-01-01T02:00:00Z` };
   for (const list of ['/memories', '/sessions', '/session/s1', `${written}/history`]) yield* pages(list, getResponse);
+  yield { step: 'related memories', url: `${written}/related?limit=20` };
+  for (const order of ['created', 'changed', 'importance', 'use', 'retention']) {
+    yield { step: `memories by ${order}`, url: `/memories?order=${order}&dir=asc&offset=1` };
+  }
+  for (const field of FACETS) {
+    yield { step: `values of ${field}`, url: `/facets?field=${field}` };
+    yield { step: `the first value of ${field} with a prefix`, url: `/facets?field=${field}&prefix=p&limit=1` };
+  }
+  for (const field of ['tier', 'source', 'tag', 'session_id', 'user_id', 'agent_id']) {
+    yield { step: `growth by ${field}`, url: `/growth?step=day&field=${field}&timezone=Asia/Tokyo` };
+  }
   const moments = 'growth_at=2026-01-01T02:00:00Z&growth_at=2027-01-01';
   yield { step: 'growth', url: `/memories?${moments}&limit=1` };
   for (const filter of FILTERS) {
     yield { step: `memories with ${filter}`, url: `/memories?${filter}` };
     yield { step: `sessions with ${filter}`, url: `/sessions?${filter}` };
+  }
+  for (const filter of [...FILTERS, ...MOMENTS, 'q=ferns']) {
+    yield { step: `memories that can be listed with ${filter}`, url: `/memories?${filter}&order=importance` };
+    yield { step: `tags with ${filter}`, url: `/facets?field=tag&${filter}` };
+    yield { step: `growth with ${filter}`, url: `/growth?step=month&${filter}` };
+    yield { step: `a map with ${filter}`, url: `/map?${filter}` };
   }
   for (const moment of MOMENTS) {
     for (const list of ['/memories', '/sessions', '/session/s1', '/export']) {
@@ -136,6 +163,8 @@ function* reads(getResponse: GetResponse): Iterable<Step> {
     }
   }
 }
+
+const FACETS = ['tag', 'session_id', 'source', 'tier', 'user_id', 'agent_id', 'metadata.room'];
 
 const MOMENTS = ['current=true', 'as_of=2026-01-01T02:00:00Z', 'known_at=2026-01-01T02:00:00Z'];
 
@@ -182,11 +211,42 @@ function* recalls(): Iterable<Step> {
   yield { step: 'context, given before', method: 'POST', url: '/context', payload: { session_id: 'asking' } };
 }
 
+/** The recalls and contexts of the namespace so far. */
+function* recallHistory(getResponse: GetResponse): Iterable<Step> {
+  yield* pages('/recalls', getResponse);
+  yield { step: 'recalls of a memory', url: `/recalls?memory_id=${getResponse('store 1').json().id}` };
+}
+
+/** Changes of many memories, and their undos. */
+function* changes(getResponse: GetResponse): Iterable<Step> {
+  const change = (query: string, payload: object) => ({ method: 'PATCH', url: `/memories?${query}`, payload }) as const;
+  const add_tags = ['watered'];
+  for (const [i, filter] of [...FILTERS, 'q=ferns'].entries()) {
+    yield { step: `change with ${filter}`, ...change(filter, { add_tags, importance: i / 100 }) };
+  }
+  const change_id = 'a-change-of-this-namespace';
+  const named = change('q=ferns', { add_tags, remove_tags: ['plant'], metadata: { room: 'attic' }, change_id });
+  yield { step: 'change with an id', ...named };
+  yield { step: 'change with an id again', ...named };
+  yield { step: 'another change with this id', ...change('q=peanuts', { importance: 1, change_id }) };
+  const ids = [getResponse('store 0').json().id, 'theirs1'];
+  yield { step: 'change memories by their ids', ...change('', { ids, importance: 0.5 }) };
+  yield { step: 'change without conditions', ...change('', { importance: 0.5 }) };
+  const undo = { method: 'POST', url: `/changes/${change_id}/undo` } as const;
+  yield { step: 'undo a change', ...undo };
+  yield { step: 'undo a change again', ...undo };
+}
+
 // Ids of another namespace must behave like ids that do not exist.
-function* foreign({ memory: id, consolidation, import: importId, event }: ForeignIds): Iterable<Step> {
+function* foreign({ memory: id, consolidation, change, import: importId, event }: ForeignIds): Iterable<Step> {
   const ofMemory: InjectOptions[] = [
     { url: `/memories/${id}` },
     { url: `/memories/${id}/history` },
+    { url: `/memories/${id}/related` },
+    { url: `/recalls?memory_id=${id}` },
+    { method: 'PATCH', url: '/memories', payload: { ids: [id], importance: 1 } },
+    { method: 'POST', url: `/changes/${change}/undo` },
+    { method: 'DELETE', url: `/memories?id=${id}` },
     { method: 'PUT', url: `/update/${id}`, payload: { importance: 1 } },
     { method: 'DELETE', url: `/forget/${id}` },
     { method: 'POST', url: '/store', payload: memory('new', { supersedes: id }) },
@@ -198,6 +258,8 @@ function* foreign({ memory: id, consolidation, import: importId, event }: Foreig
   for (const request of ofMemory) yield { ...request, step: JSON.stringify(request), foreign: true };
   const undo = { method: 'POST', url: `/consolidations/${consolidation}/undo?with_later=true` } as const;
   yield { ...undo, step: `undo ${consolidation}`, operator: true, foreign: true };
+  const partly = { ...undo, url: `/consolidations/${consolidation}/undo?memory_id=${id}` };
+  yield { ...partly, step: `undo the change of ${id} in ${consolidation}`, operator: true, foreign: true };
 }
 
 /** The tools, resources and prompts, each in a separate request. */
@@ -255,9 +317,13 @@ function* owned(): Iterable<Step> {
     '/export?',
     '/stats?',
     '/events?',
+    '/facets?field=tag&',
+    '/growth?step=day&',
+    '/map?',
+    '/recalls?',
   ];
   yield { step: 'a session with attachments', url: '/session/s1?attachments=true' };
-  const reads = [...lists, '/memories/m0?', '/memories/m0/history?'];
+  const reads = [...lists, '/memories/m0?', '/memories/m0/history?', '/memories/m0/related?'];
   for (const url of reads) yield { step: `${url} of Ann`, url: `${url}${ann}&shared=true` };
   const filter = `&filter=${encodeURIComponent('{"$not": {"tag": "theirs"}}')}`;
   for (const url of ['/recall?query=Ann&', '/memories?', '/sessions?', '/session/s1?', '/export?']) {
@@ -285,6 +351,13 @@ function* owned(): Iterable<Step> {
   yield { step: 'hooks of Ann', url: '/hooks?user_id=ann' };
   yield { step: 'hooks of nobody', url: '/hooks' };
   yield { step: 'update of Ann', method: 'PUT', url: `/update/m0?${ann}`, payload: { importance: 1 } };
+  const change = {
+    method: 'PATCH',
+    url: `/memories?${ann}`,
+    payload: { add_tags: ['hers'], change_id: 'a-change-of-ann' },
+  };
+  yield { step: 'change of Ann', ...change } as Step;
+  yield { step: 'undo the change of Ann', method: 'POST', url: `/changes/a-change-of-ann/undo?${ann}` };
   yield { step: 'forget of Ann', method: 'DELETE', url: `/forget/m0?${ann}` };
   const headers = { 'content-type': 'application/x-ndjson' };
   yield { step: 'import of Ann', method: 'POST', url: `/import?${ann}`, headers, payload: 'no export' };
@@ -524,10 +597,13 @@ async function fillOthers(world: World): Promise<ForeignIds> {
   const line = JSON.stringify({ content: 'their text', external_id: 'their chat' });
   const importing = { method: 'POST', url: '/imports?from=jsonl', headers: headersOfLines, payload: line } as const;
   const imported = await others(importing);
+  const changing = { method: 'PATCH', url: '/memories?source=notes', payload: { importance: 0.1 } } as const;
+  const changed = await others(changing);
   const events = await others({ url: '/events', headers: { 'last-event-id': 'unknown.1' } });
   const foreignIds = {
     memory: JSON.parse(stored).id as string,
     consolidation: JSON.parse(run).id as string,
+    change: JSON.parse(changed).change_id as string,
     import: JSON.parse(imported).import_id as string,
     event: /^id: (.*)$/m.exec(events)?.[1] ?? '',
   };

@@ -1,5 +1,6 @@
 import * as contract from '@memoryd/contract';
 import { IsSchema } from '@memoryd/contract/typebox';
+import { UpdateManyBody } from './routes/changes.ts';
 import { ContextBody } from './routes/context.ts';
 import { HookResponse } from './routes/hooks.ts';
 import { RecallBody } from './routes/recall.ts';
@@ -25,6 +26,7 @@ const SCHEMAS: Readonly<Record<string, unknown>> = {
   RecallRequest: RecallBody,
   ContextRequest: ContextBody,
   HookResponse,
+  UpdateManyRequest: UpdateManyBody,
 };
 
 /** Keywords that describe the place of use. A schema with other values of them is still the same component. */

@@ -4,6 +4,7 @@ import { collectDefaultMetrics, type OpenMetricsContentType, Registry } from 'pr
 import { connectionMetrics } from './connections.ts';
 import { consolidationMetrics } from './consolidations.ts';
 import { createGauges, GAUGES_AFTER, GAUGES_BEFORE, type Readings } from './gauges.ts';
+import { createMetricsHistory, type MetricsHistory } from './history.ts';
 import { recallMetrics } from './recalls.ts';
 import { errorMetrics, type RequestObservation, requestMetrics } from './requests.ts';
 
@@ -21,6 +22,7 @@ export interface Metrics {
   telemetry: Telemetry;
   observeRequest(request: RequestObservation): void;
   countError(code: ErrorCode): void;
+  history: Pick<MetricsHistory, 'countStores' | 'read'>;
   /** Returns the seven samples of the plain text format, one per line. */
   plain(stats: StatsResponse): Promise<string>;
   /** Returns all metrics with types and descriptions, in OpenMetrics 1.0. */
@@ -41,6 +43,7 @@ export function createMetrics(): Metrics {
   const observeConnections = connectionMetrics([registry]);
   const observeRequest = requestMetrics([registry]);
   const countError = errorMetrics([registry]);
+  const history = createMetricsHistory();
   const descriptions = describe(registry);
   collectDefaultMetrics({ register: registry, prefix: 'service_' });
 
@@ -50,10 +53,15 @@ export function createMetrics(): Metrics {
         recalls.observe(event);
         observeConsolidation(event);
         observeConnections(event);
+        history.observe(event);
       },
     },
     observeRequest,
-    countError,
+    countError(code) {
+      countError(code);
+      history.countError();
+    },
+    history,
     async plain(stats) {
       const { values } = await recalls.queryLatency.get();
       const quantiles = values.filter(({ labels }) => labels.quantile !== undefined);

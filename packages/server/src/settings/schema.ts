@@ -455,7 +455,8 @@ export const SettingsSchema = Type.Object(
     }),
     logQueries: Type.Boolean({
       default: true,
-      description: 'Whether log records of recalls contain the text of the query.',
+      description:
+        'Whether log records of recalls contain the text of the query, and `GET /recalls` lists the last recalls of this process.',
       'x-must': 'be true or false',
     }),
   },

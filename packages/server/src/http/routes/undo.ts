@@ -18,7 +18,9 @@ export const undo: Route = (app, { getApi }) => {
       'again, and the remaining ' +
       'memories of merges get their earlier tags, importance and use counts back. New semantic memories are deleted, ' +
       'rewritten ones get their earlier texts and sources back, and detected corrections are dropped. Memories that were ' +
-      'forgotten since stay forgotten.',
+      'forgotten since stay forgotten. `memory_id` undoes only the changes of one memory, in any order of runs that changed ' +
+      'other memories: the rest of the run stays, and the undone changes are no longer listed. A memory that was ' +
+      'merged is not merged again until it or a duplicate changes.',
     tags: ['service'],
     params: ConsolidationPath,
     querystring: UndoRequest,

@@ -204,7 +204,7 @@ describe('csv', () => {
       'no column for the text',
       'nr,entry\n1,a\n2,b\n',
       {},
-      'no column is known to hold the text (columns: "nr", "entry"); use --map content=COLUMN',
+      'no column is known to hold the text (columns: "nr", "entry"); map one, as in content=COLUMN',
     ],
     [
       'a map to a missing column',

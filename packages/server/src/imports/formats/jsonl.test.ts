@@ -73,7 +73,7 @@ describe('jsonl', () => {
       'the item must have at most 1000 levels of objects and arrays',
     ],
     ['no object', '"a"', 'the item must be a JSON object'],
-    ['no text', '{"a":1}', 'no field is known to hold the text (fields: "a"); use --map content=FIELD'],
+    ['no text', '{"a":1}', 'no field is known to hold the text (fields: "a"); map one, as in content=FIELD'],
     ['an object as text', '{"text":{"a":1}}', 'field "text" must be a text, not "{"a":1}"'],
     ['an unreadable time', '{"text":"a","date":"soon"}', /^field "date" must be an ISO 8601 date .*, not "soon"$/],
   ])('refuses a line with %s, and reads the next', async (_case, line, reason) => {

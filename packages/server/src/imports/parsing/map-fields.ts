@@ -81,7 +81,7 @@ export function hasUsualContent(names: readonly string[]): boolean {
 
 /** Returns the reason for refusing rows without a column for the text. */
 export function toNoContentReason(noun: 'column' | 'field', names: readonly string[]): string {
-  return `no ${noun} is known to hold the text (${noun}s: ${toList(names)}); use --map content=${noun.toUpperCase()}`;
+  return `no ${noun} is known to hold the text (${noun}s: ${toList(names)}); map one, as in content=${noun.toUpperCase()}`;
 }
 
 /** Returns the reason for refusing a table without a column that the map names. */
