@@ -33,6 +33,7 @@ NAMES = {
     ("ConsolidationPlan", "merge"): "PlannedMerges",
     ("ConsolidationPlan", "distil"): "PlannedDistillations",
     ("ConsolidationPlan", "evict"): "PlannedEvictions",
+    ("RememberedRecall", "results"): "RememberedResult",
     ("Explanation", "evidence"): "Evidence",
     ("Explanation", "weights"): "EvidenceWeights",
 }

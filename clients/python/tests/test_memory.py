@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from memoryd import UNSET, Administration, AsyncMemory, Conflict, F, Memory, NotFound, Unauthorized, models
+from memoryd import UNSET, Administration, AsyncMemory, Conflict, F, Invalid, Memory, NotFound, Unauthorized, models
 from memoryd.errors import to_exception
 from service import StartService
 
@@ -143,6 +143,127 @@ def test_each_memory_continues_at_a_cursor_and_fetches_pages_when_needed(memory:
     iterator: Iterator[models.Memory] = memory.each_memory(limit=1)
     memory.store("the newest", created_at=MOMENT + timedelta(days=1))
     assert next(iterator).content == "the newest"
+
+
+def test_each_memory_continues_at_an_offset_in_an_order_without_cursors(memory: Memory) -> None:
+    memory.store_batch([{"content": f"text {i}", "importance": i / 10} for i in range(7)])
+    contents = [each.content for each in memory.each_memory(order="importance", limit=3)]
+    assert contents == [f"text {i}" for i in reversed(range(7))]
+    assert [each.content for each in memory.each_memory(order="importance", limit=3, offset=2)] == contents[2:]
+    assert [each.content for each in memory.each_memory(limit=3, offset=2)] == contents[2:]
+    assert [each.content for each in memory.each_memory(order="use", dir="asc", limit=3)] == contents[::-1]
+    assert memory.memories(order="use").next_cursor is None
+
+
+def test_memories_are_listed_by_their_words(memory: Memory) -> None:
+    memory.store("The café opens at nine")
+    memory.store("The cafeteria is closed")
+    assert [each.content for each in memory.memories(q="OPENS caf").memories] == ["The café opens at nine"]
+    assert memory.memories(q="caf").total == 2
+
+
+def test_facets_count_the_values_of_a_field(memory: Memory) -> None:
+    memory.store_batch([{"content": f"trip {i}", "tags": ["trip", f"day {i % 2}"]} for i in range(5)])
+    facets = memory.facets("tag", prefix="D", limit=1)
+    assert ([(each.value, each.count) for each in facets.values], facets.total) == ([("day 0", 3)], 2)
+    assert [(each.value, each.count) for each in memory.facets("tier", tag="day 1").values] == [("working", 2)]
+    with pytest.raises(Invalid, match="field"):
+        memory.facets("content")
+
+
+def test_growth_counts_the_memories_of_each_period(memory: Memory) -> None:
+    memory.store("one", created_at=MOMENT, source="mail")
+    memory.store("two", created_at=MOMENT + timedelta(days=1))
+    growth = memory.growth("day", field="source", timezone="Asia/Tokyo")
+    begin = datetime(2026, 1, 30, 15, tzinfo=timezone.utc)
+    assert growth.values is not None
+    assert sorted(growth.values) == ["api", "mail"]
+    assert [(each.from_, each.count) for each in growth.steps] == [(begin, 1), (begin + timedelta(days=1), 1)]
+    assert memory.growth("month", source="mail").total == 1
+
+
+def test_a_map_has_only_memories_of_the_scope(memory: Memory) -> None:
+    memory.store("the figs are ripe")
+    found = memory.map(q="figs")
+    # The service of the tests has no embedder.
+    assert (found.state, found.total, found.points, found.is_changing) == ("unavailable", 1, (), False)
+
+
+def test_related_memories_share_words_with_a_memory(memory: Memory) -> None:
+    first = memory.store("Mara waters the ferns in the greenhouse")
+    second = memory.store("The ferns in the greenhouse are green")
+    memory.store("The train to Porto is late")
+    related = memory.related(first.id, limit=1)
+    assert (related.id, [each.memory.id for each in related.related]) == (first.id, [second.id])
+    with pytest.raises(NotFound):
+        memory.related("unknown")
+
+
+def test_recalls_are_remembered_with_their_results(memory: Memory, user_id: str) -> None:
+    stored = memory.store("the figs are ripe")
+    other = memory.store("the nuts are brown")
+    memory.recall("ripe figs", top_k=1)
+    memory.context("brown nuts", session_id="chat")
+    newest, first = memory.each_recall(limit=1)
+    assert (newest.kind, newest.session_id, newest.user_id) == ("context", "chat", user_id)
+    assert (first.query, [each.memory_id for each in first.results]) == ("ripe figs", [stored.id])
+    page = memory.recalls(memory_id=other.id)
+    assert (page.is_remembered, page.total, page.recalls) == (True, 1, (newest,))
+
+
+def test_many_memories_change_together_and_are_restored(memory: Memory) -> None:
+    first = memory.store("first of the trip", tags=["trip"], metadata={"room": 1, "floor": 2})
+    memory.store("second of the trip", tags=["trip"])
+    other = memory.store("other")
+    change = memory.update_many(
+        tag="trip", add_tags=["lisbon"], remove_tags=["trip"], importance=0.9, set_metadata={"room": None, "city": "L"}
+    )
+    assert (change.updated_count, change.unchanged_count, change.refused_count) == (2, 0, 0)
+    changed = memory.memory(first.id)
+    assert (changed.tags, changed.importance, changed.metadata) == (("lisbon",), 0.9, {"floor": 2, "city": "L"})
+    assert memory.memory(other.id).importance == 0.5
+    memory.update(first.id, importance=0.1)
+    undone = memory.undo_change(change.change_id)
+    assert (undone.restored_count, undone.kept_count) == (1, 1)
+    assert memory.memory(first.id).tags == ("lisbon",)
+    assert memory.facets("tag").values == (
+        models.FacetValue(value="lisbon", count=1),
+        models.FacetValue(value="trip", count=1),
+    )
+    assert memory.undo_change(change.change_id) == undone
+    with pytest.raises(NotFound):
+        memory.undo_change("unknown")
+
+
+def test_a_change_with_an_id_of_the_caller_is_made_once(memory: Memory, user_id: str) -> None:
+    stored = memory.store("text")
+    name = f"change-{user_id}".replace("_", "-").ljust(16, "0")[:64]
+    for _ in range(2):
+        change = memory.update_many(ids=[stored.id, "unknown"], importance=0.9, change_id=name)
+        assert (change.change_id, change.updated_count) == (name, 1)
+    assert memory.memory(stored.id).version == 2
+    with pytest.raises(Conflict):
+        memory.update_many(ids=[stored.id], importance=0.2, change_id=name)
+    assert memory.memory(stored.id).importance == 0.9
+
+
+@pytest.mark.parametrize(
+    "conditions", [{}, {"tag": None}, {"filter": {}}, {"metadata": {}}, {"ids": []}, {"ids": [], "tag": "a"}]
+)
+def test_a_change_without_conditions_changes_nothing(memory: Memory, conditions: dict[str, Any]) -> None:
+    stored = memory.store("text", tags=["a"])
+    with pytest.raises(Invalid):
+        memory.update_many(importance=0.9, **conditions)
+    assert memory.memory(stored.id).version == 1
+
+
+def test_memories_are_forgotten_by_their_ids(memory: Memory) -> None:
+    stored = [memory.store(f"text {i}", tags=["a"]).id for i in range(3)]
+    assert memory.forget_many(id=[*stored[:2], "unknown"], tag="a").forgotten_count == 2
+    for ids in ([], [""]):
+        with pytest.raises(Invalid):
+            memory.forget_many(id=ids, tag="a")
+    assert [each.id for each in memory.each_memory()] == stored[2:]
 
 
 def test_memories_count_growth(memory: Memory) -> None:
@@ -379,6 +500,8 @@ def test_an_operator_manages_keys_namespaces_and_quotas(start_service: StartServ
         assert local.set_hooks(user_id="ada", ignored_folders=["/home/ada/private"]).ignored_folders == (
             "/home/ada/private",
         )
+        history = local.stats_history()
+        assert (history.period_seconds, history.periods[-1].recalls) == (300, 0)
         operator_key = local.add_key(namespace="default", scope="operate")
     with Administration(service.url, api_key=operator_key.key) as operator:
         key = operator.add_key(namespace="kitchen", scope="write", user_id="ada", expires_at=MOMENT.replace(year=2999))

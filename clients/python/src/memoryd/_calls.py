@@ -11,7 +11,7 @@ from ._encode import to_json, to_json_body, to_metadata_text, to_path, to_query_
 from ._request import Operation, Request, to_idempotency_key, to_if_match
 from .errors import InternalError, Invalid, NotFound, create_field_error
 from .filters import Filter
-from .models import HealthResponse, ImportedText, StoreRequest
+from .models import HealthResponse, ImportedText, MemoriesResponse, StoreRequest
 
 T = TypeVar("T")
 
@@ -131,17 +131,24 @@ def require_text(name: str, text: object, max_chars: int) -> None:
         raise create_field_error(name, f"be a string of 1 to {max_chars:,} characters")
 
 
-def require_condition(fields: Mapping[str, object]) -> None:
-    """Raises `Invalid` if no field limits the memories to forget. In a scope, they would be all memories of the user."""
+def require_condition(fields: Mapping[str, object], method: str, names: str) -> None:
+    """Raises `Invalid` if no field limits the memories of a call. In a scope, they would be all memories of the user."""
     for name in ("filter", "metadata"):
         value = fields.get(name)
         if isinstance(value, Filter):
             value = value.to_json()
         if isinstance(value, Mapping) and not value:
-            raise create_field_error(name, "have at least one condition, because the memories are deleted for good")
+            raise create_field_error(
+                name, f"have at least one condition, because {method} applies to every memory that matches"
+            )
     if not fields.keys() - {"shared"}:
-        names = "session_id, tag, source, external_id, metadata, filter, before, user_id or agent_id"
-        raise Invalid(f"forget_many must have at least one condition that is not None: {names}")
+        raise Invalid(f"{method} must have at least one condition that is not None: {names}")
+
+
+def has_next_page(order: str | None, page: MemoriesResponse, offset: int) -> bool:
+    """Returns whether a list without cursors has memories from an offset on. Lists by `created` have cursors."""
+    count = page.total if page.ordered_count is None else page.ordered_count
+    return order not in (None, "created") and len(page.memories) > 0 and offset < count
 
 
 def to_filter_body(fields: Mapping[str, object]) -> dict[str, object]:

@@ -191,13 +191,83 @@ class SessionsOptions(FilterOptions, ValidityOptions, Page, total=False):
     """Keyword arguments of `Memory.sessions`."""
 
 
-class MemoriesOptions(FilterOptions, ValidityOptions, Page, total=False):
+class ListOptions(FilterOptions, ValidityOptions, total=False):
+    """Selects the memories of a list."""
+
+    q: str | None
+    """Only memories whose text has all of these words, the last of which may be the beginning of a word."""
+
+
+class MemoriesOptions(ListOptions, Page, total=False):
     """Keyword arguments of `Memory.memories`."""
+
+    order: Literal["created", "changed", "importance", "use", "retention"] | None
+    """Defaults to `created`. Pages of other orders are read with `offset`."""
+    dir: Literal["desc", "asc"] | None
+    """`desc`, the default: newest or highest first."""
+    offset: int | None
+    """Number of memories before the page, at most 10,000. Not with `cursor`."""
 
     id: str | None
     """The whole id, or its first or last characters, at least 4."""
     growth_at: Sequence[datetime | date] | None
     """Times, at most 100, at which memories are counted for `growth`."""
+
+
+class FacetsOptions(ListOptions, total=False):
+    """Keyword arguments of `Memory.facets`."""
+
+    prefix: str | None
+    """Only values that begin with this text. Case does not matter."""
+    limit: int | None
+    """Maximum number of values, 1 to 1,000. Defaults to 20."""
+
+
+class GrowthOptions(ListOptions, total=False):
+    """Keyword arguments of `Memory.growth`."""
+
+    field: Literal["tier", "source", "tag", "session_id", "user_id", "agent_id"] | None
+    """Also count by the most frequent values of this field."""
+    timezone: str | None
+    """IANA time zone in which periods begin. Defaults to the zone of the service."""
+
+
+class RelatedOptions(ReadScope, total=False):
+    """Keyword arguments of `Memory.related`."""
+
+    limit: int | None
+    """Maximum number of memories, 1 to 20. Defaults to 5."""
+
+
+class RecallsOptions(ReadScope, Page, total=False):
+    """Keyword arguments of `Memory.recalls`."""
+
+    memory_id: str | None
+    """Only recalls that returned this memory."""
+
+
+class UpdateManyOptions(OwnScope, total=False):
+    """Keyword arguments of `Memory.update_many`: the changes, and the conditions of the memories that change."""
+
+    add_tags: Sequence[str] | None
+    remove_tags: Sequence[str] | None
+    importance: float | None
+    set_metadata: Mapping[str, Any] | None
+    """Top-level metadata fields to set. None as a value removes a field."""
+    change_id: str | None
+    """16 to 64 letters, digits and hyphens. Assigned by default. A repeated call with the same id continues a change."""
+    ids: Sequence[str] | None
+    """Only memories with these ids, at most 10,000."""
+    q: str | None
+    filter: FilterLike | None
+    tag: Sequence[str] | str | None
+    tier: Tier | None
+    session_id: str | None
+    source: str | None
+    external_id: str | None
+    since: datetime | date | None
+    until: datetime | date | None
+    metadata: Mapping[str, str | int | float | bool] | None
 
 
 class HistoryOptions(ReadScope, Page, total=False):
@@ -210,6 +280,8 @@ class HistoryOptions(ReadScope, Page, total=False):
 class ForgetManyOptions(ReadScope, total=False):
     """Keyword arguments of `Memory.forget_many`. At least one condition that is not None is required."""
 
+    id: Sequence[str] | str | None
+    """Only memories with these ids, at most 1,000."""
     session_id: str | None
     tag: str | None
     source: str | None
@@ -296,4 +368,6 @@ class UndoOptions(TypedDict, total=False):
     """Keyword arguments of `Memory.undo`."""
 
     with_later: bool | None
-    """Also undo the later runs that changed something, newest first."""
+    """Also undo the later runs that changed something, newest first. Not with `memory_id`."""
+    memory_id: str | None
+    """Undo only the changes that the run made to this memory."""

@@ -49,11 +49,15 @@ __all__ = [
     "ExportLine",
     "ExportedDecline",
     "ExportedMemory",
+    "FacetValue",
+    "FacetsResponse",
     "FileImportResponse",
     "ForgetManyResponse",
     "ForgetResponse",
     "GapEvent",
     "GrowthPoint",
+    "GrowthResponse",
+    "GrowthStep",
     "HealthResponse",
     "HistoryResponse",
     "HookError",
@@ -69,6 +73,9 @@ __all__ = [
     "LaterConsolidation",
     "LaterConsolidations",
     "LeftOutItems",
+    "MapCluster",
+    "MapPoint",
+    "MapResponse",
     "MemoriesEvent",
     "MemoriesResponse",
     "Memory",
@@ -89,9 +96,14 @@ __all__ = [
     "QuotaResponse",
     "RecallResponse",
     "RecallResult",
+    "RecallsResponse",
     "RedactedSecrets",
     "RefusedItem",
     "RefusedLine",
+    "RelatedMemory",
+    "RelatedResponse",
+    "RememberedRecall",
+    "RememberedResult",
     "RerankerState",
     "RevokeKeyResponse",
     "RootResponse",
@@ -101,6 +113,8 @@ __all__ = [
     "SessionResponse",
     "SessionsResponse",
     "SimilarMemory",
+    "StatsHistoryResponse",
+    "StatsPeriod",
     "StatsResponse",
     "StoreBatchError",
     "StoreBatchResponse",
@@ -109,8 +123,10 @@ __all__ = [
     "StoreResponse",
     "Tier",
     "TokenStatesCache",
+    "UndoChangeResponse",
     "UndoImportResponse",
     "UndoResponse",
+    "UpdateManyResponse",
     "UpdateResponse",
     "UserQuotaResponse",
     "UserSummary",
@@ -751,6 +767,33 @@ class ExportedMemory:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FacetValue:
+    """Facet value."""
+
+    value: str
+    """The value, a number or a boolean as its JSON text. Empty for memories without a user or agent; memories without
+    any other field are not counted.
+    """
+    count: int
+    """Number of memories."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FacetsResponse:
+    """Facets response."""
+
+    values: tuple[FacetValue, ...]
+    """Most frequent first; equally frequent ones ordered by value."""
+    total: int
+    """Number of different values with the prefix."""
+    counted_count: int | None = None
+    """Number of memories that were counted: the newest 10,000. Present if more match. A value may then have more
+    memories than its count, and values of older memories may be missing. Never present for `user_id` without a
+    filter, and for `session_id` with at most `user_id` and `agent_id` as filter: all memories are counted.
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FileImportResponse:
     """File import response."""
 
@@ -840,6 +883,37 @@ class GrowthPoint:
     working_count: int
     episodic_count: int
     semantic_count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GrowthResponse:
+    """Growth response."""
+
+    steps: tuple[GrowthStep, ...]
+    """The periods in which memories were created, oldest first. Periods without a memory are left out. All memories
+    that match are counted, except those before the newest 7,500 UTC days with memories.
+    """
+    total: int
+    """Number of memories that match the filter."""
+    values: tuple[str, ...] | None = None
+    """With `field`: its most frequent values, most frequent first. An empty text stands for none."""
+    counted_count: int | None = None
+    """With `field`: number of memories in the counts by value, the newest 10,000. Present if more match."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GrowthStep:
+    """Growth step."""
+
+    from_: datetime
+    """Begin of the period: its first midnight in the time zone, or the first time after it if the clocks skip midnight.
+    """
+    count: int
+    """Number of memories."""
+    values: tuple[int, ...] | None = None
+    """With `field`: numbers of memories by the values in `values` of the response, in the same order. A memory with
+    several tags counts for each.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -1112,6 +1186,58 @@ class LeftOutItems:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MapCluster:
+    """Map cluster."""
+
+    words: tuple[str, ...]
+    """Words that are frequent in its texts and rare in the others."""
+    x: float
+    y: float
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MapPoint:
+    """Map point."""
+
+    id: str
+    """The id of the memory, assigned by the service."""
+    x: float
+    y: float
+    cluster: int
+    """Index of its cluster in `clusters`; -1 for none."""
+    created_at: datetime
+    """ISO 8601 date and time with a time zone, with millisecond precision."""
+    tier: Tier
+    tag: str | None = None
+    """Its first tag. Absent if it has none."""
+    session_id: str | None
+    user_id: str | None = None
+    """The user that the memory belongs to. Absent if all users share the memory."""
+    agent_id: str | None = None
+    """The agent that the memory belongs to. Absent if all agents share the memory."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MapResponse:
+    """Map response."""
+
+    state: Literal["computing", "ready", "unavailable"]
+    """`computing`: there is no map yet; ask again. `ready`: the map of the time `computed_at`. `unavailable`: the
+    memories have no vectors.
+    """
+    computed_at: datetime | None
+    """When the positions were computed."""
+    points: tuple[MapPoint, ...]
+    """Newest first."""
+    clusters: tuple[MapCluster, ...]
+    total: int
+    """Number of memories that match the filter. The map has the newest 20,000 of the user and agent."""
+    is_changing: bool
+    """Whether a newer map is being computed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MemoriesEvent:
     """An operation on memories of one user and agent."""
 
@@ -1149,15 +1275,21 @@ class MemoriesResponse:
     """Memories response."""
 
     memories: tuple[Memory, ...]
-    """Newest first."""
+    """In the order of the request, by default newest first."""
     total: int
     """Number of memories that match the filter."""
     growth: tuple[GrowthPoint, ...] | None = None
     """Number of memories that match the filter, by tier, up to each time in `growth_at`, in the same order. Absent
     without `growth_at`.
     """
+    ordered_count: int | None = None
+    """Number of memories that were ordered: the newest 10,000. Present if more match, and the order is by use or
+    retention.
+    """
     next_cursor: str | None = None
-    """Pass this value as `cursor` to get the next page. Absent on the last page."""
+    """Pass this value as `cursor` to get the next page. Absent on the last page, and in a list that is not ordered by
+    `created`; use `offset` there.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -1421,6 +1553,22 @@ class RecallResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RecallsResponse:
+    """Recalls response."""
+
+    recalls: tuple[RememberedRecall, ...]
+    """Newest first."""
+    total: int
+    """Number of recalls that match."""
+    is_remembered: bool
+    """Whether recalls are remembered. They are not if questions are not logged (`SERVICE_LOG_QUERIES=false`). They are
+    in memory only, and end with the process.
+    """
+    next_cursor: str | None = None
+    """Pass this value as `cursor` to get the next page. Absent on the last page."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RedactedSecrets:
     """Redacted secrets."""
 
@@ -1445,6 +1593,59 @@ class RefusedLine:
     line: int
     """Number of the line, or of the item of a JSON array. The header is number 1."""
     error: ErrorBody
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelatedMemory:
+    """Related memory."""
+
+    memory: Memory
+    score: float
+    """Similarity of the two texts, from 0 to 1."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelatedResponse:
+    """Related response."""
+
+    id: str
+    """The id of the memory, assigned by the service."""
+    related: tuple[RelatedMemory, ...]
+    """By meaning, best first. By words where no embedding model is available."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RememberedRecall:
+    """Remembered recall."""
+
+    id: str
+    """The id of the recall."""
+    at: datetime
+    """Time of the recall."""
+    kind: Literal["recall", "context"]
+    """`context`: an agent was given the memories."""
+    query: str
+    """The question. Empty for a context without one."""
+    user_id: str | None = None
+    """The user that the memory belongs to. Absent if all users share the memory."""
+    agent_id: str | None = None
+    """The agent that the memory belongs to. Absent if all agents share the memory."""
+    session_id: str | None = None
+    """The session that asked, of a context."""
+    results: tuple[RememberedResult, ...]
+    """The memories that were returned, best first, at most 256."""
+    count: int
+    """Number of memories that were returned."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RememberedResult:
+    """Remembered result."""
+
+    memory_id: str
+    """The id of the memory, assigned by the service."""
+    score: float | None = None
+    """Relevance. Absent for a memory that was given without a query."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -1555,6 +1756,34 @@ class SimilarMemory:
     """ISO 8601 date and time with a time zone, with millisecond precision."""
     score: float
     """Similarity to the stored text, from 0 to 1."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatsHistoryResponse:
+    """Stats history response."""
+
+    period_seconds: int
+    """Length of a period."""
+    periods: tuple[StatsPeriod, ...]
+    """Oldest first, without gaps. The last period has not ended."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatsPeriod:
+    """Stats period."""
+
+    at: datetime
+    """Start of the period."""
+    recalls: int
+    """Number of recalls."""
+    stores: int
+    """Number of memories that clients stored or imported."""
+    errors: int
+    """Number of HTTP error responses."""
+    p50_ms: float | None
+    """Latency in milliseconds that 50 % of the recalls stayed below. Null without recalls."""
+    p99_ms: float | None
+    """Latency in milliseconds that 99 % of the recalls stayed below. Null without recalls."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -1679,6 +1908,21 @@ class TokenStatesCache:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UndoChangeResponse:
+    """Undo change response."""
+
+    status: Literal["undone"]
+    id: str
+    """The id of the change."""
+    restored_count: int
+    """Number of memories that have their earlier values again."""
+    kept_count: int
+    """Number of memories that stay as they are, because somebody has changed these fields since, or because they were
+    forgotten or evicted or have expired.
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UndoImportResponse:
     """Undo import response."""
 
@@ -1704,6 +1948,23 @@ class UndoResponse:
     """The id of the consolidation run, assigned by the service."""
     also_undone: tuple[str, ...] | None = None
     """The later runs that were undone too, newest first. Absent if there were none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpdateManyResponse:
+    """Update many response."""
+
+    status: Literal["updated"]
+    change_id: str
+    """Pass this value to `POST /changes/{id}/undo`, for an hour."""
+    updated_count: int
+    """Number of memories that changed."""
+    unchanged_count: int
+    """Number of memories that had these values already."""
+    refused_count: int
+    """Number of memories that stay unchanged because they would have too many tags or too much metadata."""
+    redacted: tuple[RedactedSecrets, ...] | None = None
+    """Secrets that were removed before anything was stored, by kind. Absent if no secret was found."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

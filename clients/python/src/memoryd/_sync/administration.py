@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class Administration:
-    """A client for API keys, namespaces, quotas and hook settings.
+    """A client for API keys, namespaces, quotas, hook settings and the load of the service.
 
     Calls need an API key with the scope `operate`, or none while the service accepts local requests without a key.
     `hooks` needs the scope `read`, and `set_hooks` the scope `write`. Reads, quotas and hook settings are repeated if no
@@ -118,6 +118,10 @@ class Administration:
         """Sets the quota of a user in the namespace of the API key. See `set_quota`."""
         body = _to_body(quota)
         return self._call(operations.SET_USER_QUOTA, models.UserQuotaResponse, identifier=user_id, body=body)
+
+    def stats_history(self) -> models.StatsHistoryResponse:
+        """Returns the counts and latencies of the last 24 hours of this service process, for all namespaces."""
+        return self._call(operations.STATS_HISTORY, models.StatsHistoryResponse)
 
     def hooks(self, *, user_id: str | None = None) -> models.HooksResponse:
         """Returns the hook settings and the activity of the hooks of a user, or of requests without a user."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from types import TracebackType
-from typing import Protocol, TypeVar
+from typing import Literal, Protocol, TypeVar
 
 import httpx
 
@@ -20,6 +20,7 @@ from memoryd._calls import (
     create_request,
     decode_response,
     get_path,
+    has_next_page,
     is_unhealthy,
     require_condition,
     require_text,
@@ -48,21 +49,27 @@ from memoryd._options import (
     CorrectionsOptions,
     EventsOptions,
     ExportOptions,
+    FacetsOptions,
     ForgetManyOptions,
     ForgetOptions,
+    GrowthOptions,
     HistoryOptions,
     ImportFileOptions,
     ImportsOptions,
     ImportTextsOptions,
+    ListOptions,
     MemoriesOptions,
     OwnScope,
     Page,
     ReadScope,
     RecallOptions,
+    RecallsOptions,
+    RelatedOptions,
     SessionsOptions,
     StoreOptions,
     TranscriptOptions,
     UndoOptions,
+    UpdateManyOptions,
     UpdateOptions,
 )
 from memoryd._request import CallOptions, Operation, get_backoff, to_header_value, to_idempotency_key
@@ -88,6 +95,13 @@ MAX_QUERY_STRING_CHARS = 4096
 #: Rule for ids of sessions, which are part of URLs.
 SESSION_ID_RULE = 'be a string of 1 to 256 characters other than "." and "..", without lone surrogates'
 
+#: Conditions, of which a bulk forget needs at least one.
+FORGET_CONDITIONS = "id, session_id, tag, source, external_id, metadata, filter, before, user_id or agent_id"
+#: Conditions, of which an update of many memories needs at least one.
+UPDATE_CONDITIONS = (
+    "ids, q, filter, tag, tier, session_id, source, external_id, since, until, metadata, user_id or agent_id"
+)
+
 #: Fields of an update that None clears.
 CLEARABLE = frozenset({"expires_at", "valid_from", "valid_to", "supersedes"})
 
@@ -104,8 +118,8 @@ class Memory:
     datetimes with a time zone, or dates. Calls raise the errors of `memoryd.errors`.
 
     All calls except imports are repeated after the status 429, and after 503 with `Retry-After`, when that time has
-    passed. Reads, stores, `undo_import`, and `update` and `forget` without `if_versions` are also repeated if no
-    response arrives, and after any 502, 503 or 504. Between attempts, the client waits with exponential backoff and
+    passed. Reads, stores, `update_many`, `undo_change`, `undo_import`, and `update` and `forget` without `if_versions`
+    are also repeated if no response arrives, and after any 502, 503 or 504. Between attempts, the client waits with exponential backoff and
     jitter. A call that is not repeated raises `Unavailable` if no response arrives. The service may have executed it.
 
     Several threads may use one client at once. A forked process and a new event loop open their own connections. Close the
@@ -476,11 +490,14 @@ class Memory:
         return self._call(operations.HISTORY, models.HistoryResponse, path=path, query=query)
 
     def memories(self, **options: Unpack[MemoriesOptions]) -> models.MemoriesResponse:
-        """Returns one page of the memories that match the conditions, newest first.
+        """Returns one page of the memories that match the conditions, by default newest first.
 
         Args:
             filter, tag, tier, session_id, source, external_id, since, until, metadata: Conditions that all must hold.
             current, as_of, known_at: Select memories by validity or storage time.
+            q: Words that the text must have. The last one may be the beginning of a word.
+            order, dir: `created` (the default), `changed`, `importance`, `use` or `retention`; `desc` or `asc`.
+            offset: Number of memories before the page, at most 10,000. Not with `cursor`.
             id: The whole id, or its first or last characters, at least 4.
             growth_at: Times, at most 100, at which the memories are counted for `growth`.
             limit: Maximum number of items, 1 to 10,000. Defaults to 1,000.
@@ -488,6 +505,54 @@ class Memory:
         """
         query = self._scope.reading(to_fields(options))
         return self._call(operations.MEMORIES, models.MemoriesResponse, query=query)
+
+    def facets(self, field: str, **options: Unpack[FacetsOptions]) -> models.FacetsResponse:
+        """Returns the values that a field has among the memories that match the conditions, most frequent first.
+
+        Args:
+            field: `tag`, `session_id`, `source`, `tier`, `user_id`, `agent_id`, or `metadata.NAME`.
+            prefix: Only values that begin with this text.
+            limit: Maximum number of values, 1 to 1,000. Defaults to 20.
+
+        Example:
+            >>> tags = memory.facets("tag", prefix="tr")
+        """
+        query = self._scope.reading({"field": field, **to_fields(options)})
+        return self._call(operations.FACETS, models.FacetsResponse, query=query)
+
+    def growth(self, step: Literal["day", "week", "month"], **options: Unpack[GrowthOptions]) -> models.GrowthResponse:
+        """Counts the memories that match the conditions by the period in which they were created.
+
+        Args:
+            step: The length of the periods. Weeks begin on Monday.
+            field: Also count by the most frequent values of this field.
+            timezone: IANA time zone in which periods begin.
+        """
+        query = self._scope.reading({"step": step, **to_fields(options)})
+        return self._call(operations.GROWTH, models.GrowthResponse, query=query)
+
+    def map(self, **options: Unpack[ListOptions]) -> models.MapResponse:
+        """Returns places for the memories that match the conditions: those of similar meaning are near each other."""
+        query = self._scope.reading(to_fields(options))
+        return self._call(operations.MAP, models.MapResponse, query=query)
+
+    def related(self, memory_id: str, **options: Unpack[RelatedOptions]) -> models.RelatedResponse:
+        """Returns the memories that speak of the same thing as one memory, best first.
+
+        Raises:
+            NotFound: The memory does not exist in the scope.
+        """
+        return self._call(
+            operations.RELATED,
+            models.RelatedResponse,
+            path=get_path(operations.RELATED, memory_id),
+            query=self._scope.reading(to_fields(options)),
+        )
+
+    def recalls(self, **options: Unpack[RecallsOptions]) -> models.RecallsResponse:
+        """Returns one page of the last recalls and given contexts, newest first, as far as they are remembered."""
+        query = self._scope.reading(to_fields(options))
+        return self._call(operations.RECALLS, models.RecallsResponse, query=query)
 
     # Changes
 
@@ -520,6 +585,50 @@ class Memory:
             headers=headers,
             is_repeatable=not headers,
             body=fields,
+        )
+
+    def update_many(self, **options: Unpack[UpdateManyOptions]) -> models.UpdateManyResponse:
+        """Changes all memories that meet every condition.
+
+        Args:
+            add_tags, remove_tags, importance, set_metadata: The changes. At least one is required.
+            change_id: Assigned by default, so that a repeated attempt continues the change.
+            ids, q, filter, tag, tier, session_id, source, external_id, since, until, metadata: Conditions.
+
+        Raises:
+            Invalid: There is no condition, because all arguments are None or left out, or a condition is empty.
+
+        Example:
+            >>> change = memory.update_many(tag="trip", add_tags=["lisbon"])
+            >>> memory.undo_change(change.change_id)
+        """
+        fields = to_fields(options)
+        changes = take(fields, "add_tags", "remove_tags", "importance", "set_metadata", "change_id", "ids")
+        require_condition({**fields, **take(changes.copy(), "ids")}, "update_many", UPDATE_CONDITIONS)
+        if "set_metadata" in changes:
+            changes["metadata"] = changes.pop("set_metadata")
+        return self._call(
+            operations.UPDATE_MANY,
+            models.UpdateManyResponse,
+            query=self._scope.writing(fields),
+            body={"change_id": to_idempotency_key(None), **changes},
+            is_repeatable=True,
+        )
+
+    def undo_change(self, change_id: str, **options: Unpack[OwnScope]) -> models.UndoChangeResponse:
+        """Gives the memories of `update_many` their earlier values again, except those that were changed since.
+
+        A repeated undo returns the same counts.
+
+        Raises:
+            NotFound: The change does not exist in the scope, or is older than an hour.
+        """
+        return self._call(
+            operations.UNDO_CHANGE,
+            models.UndoChangeResponse,
+            path=get_path(operations.UNDO_CHANGE, change_id),
+            query=self._scope.writing(to_fields(options)),
+            is_repeatable=True,
         )
 
     def forget(self, memory_id: str, **options: Unpack[ForgetOptions]) -> models.ForgetResponse:
@@ -559,7 +668,7 @@ class Memory:
             >>> memory.forget_many(session_id="kitchen", filter=F.importance < 0.2)
         """
         fields = to_fields(options)
-        require_condition(fields)
+        require_condition(fields, "forget_many", FORGET_CONDITIONS)
         query = self._scope.writing(fields)
         return self._call(operations.FORGET_MANY, models.ForgetManyResponse, query=query)
 
@@ -593,7 +702,7 @@ class Memory:
         return self._call(operations.CONSOLIDATION, models.ConsolidationResponse, path=path, query=query)
 
     def undo(self, consolidation_id: str, **options: Unpack[UndoOptions]) -> models.UndoResponse:
-        """Undoes a consolidation run, and with `with_later` first the later runs that changed something.
+        """Undoes a consolidation run, or its changes of one memory, and with `with_later` first the later runs that changed something.
 
         Raises:
             NotFound: The run does not exist.
@@ -879,17 +988,37 @@ class Memory:
     # Iterators over all pages. `limit` is the size of a page.
 
     def each_memory(self, **options: Unpack[MemoriesOptions]) -> Items[models.Memory]:
-        """Iterates over all memories that match the conditions, newest first. Fetches a page when it is needed.
+        """Iterates over all memories that match the conditions, by default newest first.
+
+        Fetches a page when it is needed. In another `order` than `created`, pages are read by their offset. Then changes
+        during the iteration can move memories past it, and reading more than 10,000 memories raises `Invalid`. By `use`
+        and `retention`, the iteration has the newest 10,000 memories.
 
         Example:
             >>> for each in memory.each_memory(session_id="kitchen"):
             ...     print(each.created_at, each.content)
         """
-        return _each(partial(self.memories, **options), options, lambda page: page.memories)
+        offset = options.get("offset") or 0
+        page = self.memories(**options)
+        while True:
+            for memory in page.memories:
+                yield memory
+            offset += len(page.memories)
+            if page.next_cursor is not None:
+                options["cursor"], options["offset"] = page.next_cursor, None
+            elif has_next_page(options.get("order"), page, offset):
+                options["offset"] = offset
+            else:
+                return
+            page = self.memories(**options)
 
     def each_session(self, **options: Unpack[SessionsOptions]) -> Items[models.Session]:
         """Iterates over all sessions with memories that match the conditions, ordered by id and user."""
         return _each(partial(self.sessions, **options), options, lambda page: page.sessions)
+
+    def each_recall(self, **options: Unpack[RecallsOptions]) -> Items[models.RememberedRecall]:
+        """Iterates over all remembered recalls, newest first."""
+        return _each(partial(self.recalls, **options), options, lambda page: page.recalls)
 
     def each_session_memory(self, session_id: str, **options: Unpack[TranscriptOptions]) -> Items[models.SessionMemory]:
         """Iterates over the whole transcript of a session, oldest first."""
