@@ -10,6 +10,8 @@ import { getSchemaUrl } from './server-database.ts';
 
 const OWN_CHECKOUT = fileURLToPath(new URL('../..', import.meta.url));
 const HOST = '127.0.0.1';
+/** Database file in the folder `database/`. */
+export const DATABASE_FILE = 'bench.db';
 const START_TIMEOUT_MS = 120_000;
 const STOP_TIMEOUT_MS = 60_000;
 const POLL_INTERVAL_MS = 5;
@@ -105,7 +107,7 @@ function createExitError(child: ChildProcess, logPath: string, cause: unknown): 
 
 // The URL is passed in the environment and not as an argument, because the URL may contain a password.
 async function getDatabaseVariables({ databaseUrl }: ServerOptions, folder: string): Promise<Record<string, string>> {
-  if (databaseUrl === undefined) return { SERVICE_DB_PATH: join(folder, 'bench.db') };
+  if (databaseUrl === undefined) return { SERVICE_DB_PATH: join(folder, DATABASE_FILE) };
   return { SERVICE_DATABASE_URL: await getSchemaUrl(folder, databaseUrl) };
 }
 

@@ -21,6 +21,8 @@ interface Options {
 
 const MAX_COUNT = 1_000_000;
 const MAX_RATIO = 3;
+/** Limit of the ratio of counts to a recall. */
+const MAX_COUNT_RATIO = 5;
 const BATCH_SIZE = 500;
 const CLIENTS = 8;
 const LIMIT = 50;
@@ -34,7 +36,7 @@ const LIST_CLIENTS = 4;
 const FIRST_QUESTION = 50_000_000;
 
 const options = new Command('npm run bench:lists --')
-  .description('Compares the lists of users and sessions with the list of memories, on a server.')
+  .description('Compares lists with the list of the newest memories, and counts with a recall, on a server.')
   .option('--count <number>', 'memories of each database', parseInteger(1000, MAX_COUNT), 100_000)
   .option('--rounds <number>', 'requests of each list', parseInteger(2, 10_000), 15)
   .option('--seed <number>', 'seed of the texts', parseInteger(0, 2 ** 31 - 1), 1)
@@ -74,6 +76,32 @@ const FILTERS: readonly Record<string, string>[] = [
   { tag: 'all' },
 ];
 
+/** Lists of memories in another order, from another offset or by words. `count` memories have the tag `all`. */
+const ORDERED: readonly Record<string, string>[] = [
+  { dir: 'asc' },
+  { offset: '10000' },
+  ...['changed', 'importance', 'use', 'retention'].flatMap((order) => [
+    { order },
+    { order, dir: 'asc' },
+    { order, offset: '10000' },
+  ]),
+  ...['the', 'the c', 'zanzibar'].map((q) => ({ q })),
+];
+/** Numbers of memories of one page of the lists of memories. */
+const ORDERED_LIMITS = [LIMIT, 1000];
+
+/** Counts of memories, each compared with a recall. Each request has other parameters, since the service keeps counts. */
+const COUNTS: readonly ((round: number) => string)[] = [
+  ...['tag', 'tier', 'source', 'session_id', 'user_id'].map(
+    (field) => (round: number) => `/facets?field=${field}&limit=${20 + round}`,
+  ),
+  (round) => `/facets?field=tag&q=the&limit=${20 + round}`,
+  ...['month', 'day', 'month&field=tag', 'day&field=source', 'month&q=the'].map(
+    (step) => (round: number) => `/growth?step=${step}&timezone=${getZone(round)}`,
+  ),
+];
+
+/** A list or count, compared with `memoriesMs`: the list of the newest memories, or a recall. */
 interface Row {
   checkout: string;
   shape: string;
@@ -81,7 +109,13 @@ interface Row {
   memoriesMs: number;
   listMs: number;
   ratio: number;
+  /** 95 % interval of the ratio over rounds. */
+  low: number;
+  high: number;
+  maxRatio: number;
 }
+
+type Measured = Omit<Row, 'checkout' | 'shape'>;
 
 interface QuickRow {
   checkout: string;
@@ -115,8 +149,11 @@ await runInterruptibly((signal) =>
         };
         await withServer(server, async ({ client }) => {
           await fill(client, shape, signal);
-          for (const row of await measureLists(client, signal))
-            rows.push({ checkout: name, shape: shape.name, ...row });
+          const measured = [
+            ...(at === 0 ? [...(await measureOrders(client, signal)), ...(await measureCounts(client, signal))] : []),
+            ...(await measureLists(client, signal)),
+          ];
+          rows.push(...measured.map((row) => ({ checkout: name, shape: shape.name, ...row })));
           if (at === 0) quick.push(...(await measureQuick(client, signal)).map((row) => ({ checkout: name, ...row })));
         });
         process.stderr.write(`${name}: ${shape.name} measured\n`);
@@ -139,8 +176,8 @@ async function fill(client: HttpClient, { getPlace }: Shape, signal: AbortSignal
   }
 }
 
-async function measureLists(client: HttpClient, signal: AbortSignal): Promise<Omit<Row, 'checkout' | 'shape'>[]> {
-  const rows: Omit<Row, 'checkout' | 'shape'>[] = [];
+async function measureLists(client: HttpClient, signal: AbortSignal): Promise<Measured[]> {
+  const rows: Measured[] = [];
   for (const [list, filter] of [...FILTERS.map((filter) => ['sessions', filter] as const), ['users', {}] as const]) {
     const cursors = {
       list: await findMiddle(client, list, filter),
@@ -156,11 +193,51 @@ async function measureLists(client: HttpClient, signal: AbortSignal): Promise<Om
         getPath(list, cursors.list),
         signal,
       );
-      const { old: memoriesMs, new: listMs, ratio } = compare('', times);
-      rows.push({ list: `/${list} ${new URLSearchParams(filter)} ${page}`, memoriesMs, listMs, ratio });
+      rows.push(toRow(`/${list} ${new URLSearchParams(filter)} ${page}`, times));
     }
   }
   return rows;
+}
+
+/** Compares lists of memories with the list of the newest ones of the same length. */
+async function measureOrders(client: HttpClient, signal: AbortSignal): Promise<Measured[]> {
+  const rows: Measured[] = [];
+  for (const limit of ORDERED_LIMITS) {
+    for (const request of ORDERED) {
+      const getPath = (fields: Record<string, string>) =>
+        `/memories?${new URLSearchParams({ ...fields, limit: String(limit) })}`;
+      const times = await measurePair(client, getPath({}), getPath(request), signal);
+      rows.push(toRow(getPath(request), times));
+    }
+  }
+  return rows;
+}
+
+/** Compares counts of memories with a recall. */
+async function measureCounts(client: HttpClient, signal: AbortSignal): Promise<Measured[]> {
+  const dialogue = createGeneratedDialogue(options.seed);
+  let question = FIRST_QUESTION;
+  const rows: Measured[] = [];
+  for (const getPath of COUNTS) {
+    let round = 0;
+    const times = await measureAlternating(
+      () => client.recall(dialogue.turn(question++).content, 10),
+      () => client.get(getPath(round++)),
+      signal,
+    );
+    rows.push(toRow(getPath(0), times, MAX_COUNT_RATIO));
+  }
+  return rows;
+}
+
+function toRow(list: string, times: Pair, maxRatio = MAX_RATIO): Measured {
+  const { old: memoriesMs, new: listMs, ratio, low = ratio, high = ratio } = compare('', times);
+  return { list, memoriesMs, listMs, ratio, low, high, maxRatio };
+}
+
+/** Returns the name of a zone with a constant offset of its own, so that all have the same cost. */
+function getZone(round: number): string {
+  return encodeURIComponent(`Etc/GMT${round % 2 === 0 ? '+' : '-'}${1 + (Math.floor(round / 2) % 12)}`);
 }
 
 /** Returns the cursor of a page in the middle of a list; undefined if the list has few pages. */
@@ -186,7 +263,20 @@ async function findMiddle(
 }
 
 /** Requests both paths in each round, alternating in going first. Returns times in ms: `old` for the first path. */
-async function measurePair(client: HttpClient, one: string, other: string, signal: AbortSignal): Promise<Pair> {
+function measurePair(client: HttpClient, one: string, other: string, signal: AbortSignal): Promise<Pair> {
+  return measureAlternating(
+    () => client.get(one),
+    () => client.get(other),
+    signal,
+  );
+}
+
+/** Sends both requests in each round, alternating in going first. Returns times in ms: `old` for the first request. */
+async function measureAlternating(
+  one: () => Promise<unknown>,
+  other: () => Promise<unknown>,
+  signal: AbortSignal,
+): Promise<Pair> {
   const times: Pair = { old: [], new: [] };
   for (let round = -WARM_UP_ROUNDS; round < options.rounds; round++) {
     signal.throwIfAborted();
@@ -194,8 +284,8 @@ async function measurePair(client: HttpClient, one: string, other: string, signa
       ['old', one],
       ['new', other],
     ] as const;
-    for (const [side, path] of round % 2 === 0 ? order : [...order].reverse()) {
-      const ms = await measureMs(() => client.get(path));
+    for (const [side, send] of round % 2 === 0 ? order : [...order].reverse()) {
+      const ms = await measureMs(send);
       if (round >= 0) times[side].push(ms);
     }
   }
@@ -254,11 +344,13 @@ async function measureMs(work: () => Promise<unknown>): Promise<number> {
 
 function report(rows: readonly Row[], quick: readonly QuickRow[]): void {
   process.stdout.write(`${JSON.stringify({ ...options, databaseUrl: undefined, rows, quick })}\n`);
-  const lists = rows.map(({ checkout, shape, list, memoriesMs, listMs, ratio }) => [
+  const lists = rows.map(({ checkout, shape, list, memoriesMs, listMs, ratio, low, high, maxRatio }) => [
     ...[checkout, shape, list, memoriesMs.toFixed(2), listMs.toFixed(2), ratio.toFixed(2)],
-    ratio > MAX_RATIO ? `over ${MAX_RATIO}` : '',
+    `${low.toFixed(2)} to ${high.toFixed(2)}`,
+    ratio > maxRatio ? `over ${maxRatio}` : '',
   ]);
-  process.stderr.write(`${alignTable(['', 'memories', 'list', '/memories ms', 'list ms', 'ratio', ''], lists)}\n\n`);
+  const columns = ['', 'memories', 'list', '/memories or recall ms', 'list ms', 'ratio', '95 %', ''];
+  process.stderr.write(`${alignTable(columns, lists)}\n\n`);
   const tails = quick.map(({ checkout, request, aloneMs, besideMs }) => [
     ...[checkout, request, ...[...aloneMs, ...besideMs].map((ms) => ms.toFixed(2))],
   ]);
