@@ -6,10 +6,12 @@ const POSTGRES = ['packages/postgres/src/**/*.test.ts', 'packages/*/**/*.postgre
 /** Conformance tests of REST endpoints that use the database. These tests run on SQLite and on PostgreSQL. */
 const ON_POSTGRES_TOO = [
   ...[
+    'changes',
     'concurrency',
     'consolidations',
     'context',
     'corrections',
+    'counts',
     'date-questions',
     'durability',
     'events',
@@ -25,9 +27,12 @@ const ON_POSTGRES_TOO = [
   ],
   ...[
     'listing',
+    'map',
     'missing-database',
     'outdated-facts',
     'recall',
+    'recalls',
+    'related',
     'reranking',
     'session',
     'similar',
@@ -65,7 +70,7 @@ export default defineConfig({
           'packages/*/conformance/**/*.test.ts',
           'bench/src/**/*.test.ts',
           'apps/*/src/**/*.test.ts',
-          'docs/{documents,version}.test.ts',
+          'docs/{dashboard,documents,version}.test.ts',
           'scripts/*.test.mjs',
         ],
         { exclude: [...POSTGRES, 'packages/client/conformance/runtimes.test.ts'], isolate: false },

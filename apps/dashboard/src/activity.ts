@@ -1,5 +1,5 @@
 import type { MemoryEvent } from '@memoryd/client';
-import { capitalize, formatCount, formatNumber } from './format.ts';
+import { capitalize, formatCount, formatMemories, formatNumber } from './format.ts';
 
 /** The names of agent programs, by the source of the memories that their hooks store. */
 const PROGRAMS: Readonly<Record<string, string>> = {
@@ -27,7 +27,6 @@ const RUN_STATES: Readonly<Record<Extract<MemoryEvent, { type: 'consolidation' |
 const SESSION_CHARS = 4;
 
 type ImportEvent = Extract<MemoryEvent, { type: 'import' }>;
-type MemoriesEvent = Extract<MemoryEvent, { memory_ids: string[] }>;
 
 /** Describes an event in one phrase: `Codex · garden · session ab12… was given 3 memories`. */
 export function describeEvent(event: MemoryEvent): string {
@@ -35,13 +34,13 @@ export function describeEvent(event: MemoryEvent): string {
   if (event.type === 'consolidation') return `Consolidation ${RUN_STATES[event.state]}`;
   if (event.type === 'import') return `Import ${RUN_STATES[event.state]}${describeProgress(event)}`;
   const actor = describeActor(event);
-  const memories = formatCount(event.count, 'memory', 'memories');
+  const memories = formatMemories(event.count);
   if (event.context) return `${actor ?? 'An agent'} was given ${event.count === 0 ? 'nothing' : memories}`;
   return actor === undefined ? `${capitalize(event.type)} ${memories}` : `${actor} ${event.type} ${memories}`;
 }
 
 function describeProgress({ state, processed_count: count, expected_count: total }: ImportEvent): string {
-  if (state === 'undone') return `: ${formatCount(count, 'memory', 'memories')} forgotten`;
+  if (state === 'undone') return `: ${formatMemories(count)} forgotten`;
   if (count === 0) return '';
   return state === 'progress' && total !== undefined
     ? `: ${formatNumber(count)} of ${formatCount(total, 'text')}`
@@ -61,11 +60,18 @@ export function getProgramSession(event: MemoryEvent): string | undefined {
   return 'memory_ids' in event && findProgram(event) !== undefined ? event.session_id : undefined;
 }
 
-/** Names the agent program of an event, with its project and session. Returns undefined without a known program. */
-function describeActor(event: MemoriesEvent): string | undefined {
-  const program = findProgram(event);
+/** Names of the agent program of an event or a recall. */
+interface Acted {
+  source?: string;
+  session_id?: string;
+  project?: string;
+}
+
+/** Names an agent program, with its project and session. Returns undefined without a known program. */
+export function describeActor(acted: Acted): string | undefined {
+  const program = findProgram(acted);
   if (program === undefined) return undefined;
-  const { project, session_id: session } = event;
+  const { project, session_id: session } = acted;
   return [
     PROGRAMS[program],
     ...(project === undefined ? [] : [getProjectName(project)]),
@@ -73,8 +79,14 @@ function describeActor(event: MemoriesEvent): string | undefined {
   ].join(' · ');
 }
 
+/** Returns the name of an agent program; undefined without a known program. */
+export function getProgramName(acted: Acted): string | undefined {
+  const program = findProgram(acted);
+  return program === undefined ? undefined : PROGRAMS[program];
+}
+
 /** Returns the program of an event: the source of stored memories, or the first part of the id of its session. */
-function findProgram({ source, session_id: session }: MemoriesEvent): string | undefined {
+function findProgram({ source, session_id: session }: Acted): string | undefined {
   return [source, session?.split(':', 1)[0]].find((name) => name !== undefined && Object.hasOwn(PROGRAMS, name));
 }
 

@@ -1,18 +1,19 @@
-import { type ComponentType, useLayoutEffect, useRef } from 'preact/compat';
-import { ConsolidationPage } from './pages/consolidation.tsx';
-import { ExplorePage } from './pages/explore.tsx';
-import { MemoryPage } from './pages/memory.tsx';
-import { OverviewPage } from './pages/overview.tsx';
-import { RecallPage } from './pages/recall.tsx';
-import { RunPage } from './pages/run.tsx';
-import { SessionPage } from './pages/session.tsx';
+import { type ComponentType, Suspense, useEffect, useLayoutEffect, useRef } from 'preact/compat';
+import { ForgetToasts } from './bulk/forget-toasts.tsx';
+import { lazyView, loadViewsWhenIdle } from './lazy-view.ts';
+import { useIsWide } from './media.ts';
+import { MemoriesPage } from './memories/memories-page.tsx';
 import { ErrorBoundary } from './parts/error-boundary.tsx';
 import { KeyForm } from './parts/key-form.tsx';
-import { Failure } from './parts/notice.tsx';
-import { ScopeChoice } from './parts/scope-choice.tsx';
-import { ThemeSwitch } from './parts/theme-switch.tsx';
-import { getAddress, useRoute } from './route.ts';
-import { SERVICE_URL, useService } from './service.tsx';
+import { Failure, Loading, Skeleton } from './parts/notice.tsx';
+import { useRoute } from './route.ts';
+import { useService } from './service.tsx';
+import { Beside } from './shell/beside.tsx';
+import { OutageNotice } from './shell/live-light.tsx';
+import { focusSearchField } from './shell/search-field.tsx';
+import { SideNavigation } from './shell/side-navigation.tsx';
+import { TopBar } from './shell/top-bar.tsx';
+import './shell/shell.css';
 import { WatchProvider } from './watch.tsx';
 
 interface View {
@@ -24,88 +25,112 @@ interface View {
   page: ComponentType<{ params: URLSearchParams }>;
 }
 
-const OVERVIEW: View = { title: 'Overview', section: '', page: OverviewPage };
+const MEMORIES: View = { title: 'Memories', section: '', page: MemoriesPage };
 
 const VIEWS: Readonly<Record<string, View>> = {
-  '': OVERVIEW,
-  recall: { title: 'Recall', section: 'recall', page: RecallPage },
-  explore: { title: 'Explore', section: 'explore', page: ExplorePage },
-  session: { title: 'Session', section: 'explore', page: SessionPage },
-  memory: { title: 'Memory', section: 'explore', page: MemoryPage },
-  consolidation: { title: 'Consolidation', section: 'consolidation', page: ConsolidationPage },
-  run: { title: 'Consolidation run', section: 'consolidation', page: RunPage },
+  '': MEMORIES,
+  recall: {
+    title: 'Recall',
+    section: 'recall',
+    page: lazyView('RecallPage'),
+  },
+  sessions: {
+    title: 'Sessions',
+    section: 'sessions',
+    page: lazyView('SessionsPage'),
+  },
+  session: {
+    title: 'Session',
+    section: 'sessions',
+    page: lazyView('SessionPage'),
+  },
+  consolidation: {
+    title: 'Consolidation',
+    section: 'consolidation',
+    page: lazyView('ConsolidationPage'),
+  },
+  run: {
+    title: 'Consolidation run',
+    section: 'consolidation',
+    page: lazyView('RunPage'),
+  },
+  activity: {
+    title: 'Activity',
+    section: 'activity',
+    page: lazyView('ActivityPage'),
+  },
+  admin: {
+    title: 'Admin',
+    section: 'admin',
+    page: lazyView('AdminPage'),
+  },
 };
 
+const MemoryPanel = lazyView('MemoryPanel');
+
+/** The shell of all views: the navigation, the bar with the search field, the view, and the open memory beside it. */
 export function App() {
   const { hasKey, authError, scopeKey, scopeError } = useService();
   const { view, params } = useRoute();
-  const { title, section, page: Page } = (Object.hasOwn(VIEWS, view) ? VIEWS[view] : undefined) ?? OVERVIEW;
+  const { title, section, page: Page } = (Object.hasOwn(VIEWS, view) ? VIEWS[view] : undefined) ?? MEMORIES;
+  const openId = params.get('open');
+  const isWide = useIsWide();
   const main = useRef<HTMLElement>(null);
-  /** Identifies the content: the view, the id of its memory, session or run, and the scope. */
+  /** Identifies the content: the view, the id of its session or run, and the scope. */
   const contentKey = `${view} ${params.get('id')} ${scopeKey}`;
   const previousKey = useRef(contentKey);
+  const isQuestionMissing = view === 'recall' && !params.get('query');
   // A layout effect, because a list may restore its scroll position before other effects run.
   useLayoutEffect(() => {
     document.title = `${title} · memoryd`;
     // Focuses new content, so that screen readers continue there. Typing in a view does not change `contentKey`, so the
     // input keeps the focus.
     if (previousKey.current !== contentKey) {
-      main.current?.focus();
+      if (isQuestionMissing) focusSearchField();
+      else main.current?.focus();
       scrollTo(0, 0);
     }
     previousKey.current = contentKey;
-  }, [contentKey, title]);
+  }, [contentKey, title, isQuestionMissing]);
+  useEffect(loadViewsWhenIdle, []);
+  const isPaused = authError !== undefined || scopeError !== undefined;
+  const isOpen = openId !== null && !isPaused;
   return (
-    <>
+    <WatchProvider key={`${hasKey ? 'with key' : 'without key'} ${scopeKey}`} isPaused={isPaused}>
       <button type="button" className="skip" onClick={() => main.current?.focus()}>
         Skip to content
       </button>
-      <Masthead section={section} />
-      <main ref={main} tabIndex={-1}>
-        {authError !== undefined ? (
-          <KeyForm reason={authError} />
-        ) : scopeError !== undefined ? (
-          <Failure error={scopeError} />
-        ) : (
-          <WatchProvider key={`${hasKey ? 'with key' : 'without key'} ${scopeKey}`}>
-            <ErrorBoundary key={contentKey}>
-              <Page params={params} />
+      <SideNavigation section={section} titles={VIEWS} />
+      <TopBar />
+      <div className={isOpen ? 'stage with-beside' : 'stage'}>
+        {/* A memory that covers the view must not be left by Tab. */}
+        <main ref={main} tabIndex={-1} inert={isOpen && !isWide}>
+          {authError !== undefined ? (
+            <KeyForm reason={authError} />
+          ) : scopeError !== undefined ? (
+            <Failure error={scopeError} />
+          ) : (
+            <>
+              <OutageNotice />
+              <ErrorBoundary key={contentKey}>
+                <Suspense fallback={<Skeleton what="the view" />}>
+                  <Page params={params} />
+                </Suspense>
+              </ErrorBoundary>
+            </>
+          )}
+        </main>
+        {isOpen && (
+          <Beside id={openId}>
+            <ErrorBoundary key={openId}>
+              <Suspense fallback={<Loading what="the memory" />}>
+                <MemoryPanel key={openId} id={openId} />
+              </Suspense>
             </ErrorBoundary>
-          </WatchProvider>
+          </Beside>
         )}
-      </main>
-    </>
-  );
-}
-
-function Masthead({ section }: { section: string }) {
-  const { hasKey, authError, setApiKey, scopeKey } = useService();
-  return (
-    <header className="masthead">
-      <a className="brand" href={getAddress('')}>
-        <svg viewBox="0 0 32 32" width="26" height="26" aria-hidden="true">
-          <rect width="32" height="32" rx="8" />
-          <path d="M8 22.5h16M10.5 16h11M13 9.5h6" />
-        </svg>
-        memoryd
-      </a>
-      <nav aria-label="Views">
-        {['', 'recall', 'explore', 'consolidation'].map((name) => (
-          <a key={name} href={getAddress(name)} aria-current={name === section ? 'page' : undefined}>
-            {VIEWS[name]?.title}
-          </a>
-        ))}
-      </nav>
-      {authError === undefined && <ScopeChoice key={scopeKey} />}
-      <div className="masthead-end">
-        {hasKey && (
-          <button type="button" className="quiet" onClick={() => setApiKey(undefined)}>
-            Sign out
-          </button>
-        )}
-        <a href={`${SERVICE_URL}/docs`}>API reference</a>
-        <ThemeSwitch />
       </div>
-    </header>
+      <ForgetToasts />
+    </WatchProvider>
   );
 }

@@ -21,3 +21,21 @@ export function setStored(area: Area, name: string, value: string | undefined): 
     // Without storage, the value is lost when the page is closed.
   }
 }
+
+/** Removes all values of the tab. */
+export function clearSessionStorage(): void {
+  try {
+    sessionStorage.clear();
+  } catch {
+    // A browser that blocks storage has no values.
+  }
+}
+
+/** Returns the names of the stored values that begin with `prefix`. */
+export function getStoredNames(area: Area, prefix: string): string[] {
+  try {
+    return Object.keys(globalThis[area]).filter((name) => name.startsWith(prefix));
+  } catch {
+    return [];
+  }
+}

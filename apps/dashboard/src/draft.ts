@@ -1,12 +1,22 @@
 import type { Memory, UpdateRequest } from '@memoryd/client';
 
-/** The contents of the form that edits a memory. */
-export interface Draft {
-  content: string;
-  /** Tags in the format of `formatTags`. */
-  tags: string;
-  importance: string;
-}
+/** The fields of a memory that a person can edit, in the order of the form. */
+export const DRAFT_FIELDS = [
+  'content',
+  'tags',
+  'importance',
+  'valid_from',
+  'valid_to',
+  'expires_at',
+  'metadata',
+] as const;
+type DraftField = (typeof DRAFT_FIELDS)[number];
+
+/**
+ * The contents of the form that edits a memory, as text. `tags` has the format of `formatTags`, `metadata` that of
+ * `formatMetadata`. Times are local times with seconds, as in a date input; empty for none.
+ */
+export type Draft = Record<DraftField, string>;
 
 export interface UnsavedDraft {
   draft: Draft;
@@ -14,33 +24,71 @@ export interface UnsavedDraft {
   base: Memory;
 }
 
-export function toDraft({ content, tags, importance }: Memory): Draft {
-  return { content: normalizeLineEnds(content), tags: formatTags(tags), importance: String(importance) };
+export function toDraft(memory: Memory): Draft {
+  return {
+    content: normalizeLineEnds(memory.content),
+    tags: formatTags(memory.tags),
+    importance: String(memory.importance),
+    valid_from: toLocalTime(memory.valid_from),
+    valid_to: toLocalTime(memory.valid_to),
+    expires_at: toLocalTime(memory.expires_at),
+    metadata: formatMetadata(Object.entries(memory.metadata)),
+  };
 }
 
 /** Returns the fields of a memory that a draft changes; undefined if the draft changes no field. */
 export function getChange(base: Memory, draft: Draft): UpdateRequest | undefined {
   const before = toDraft(base);
-  const change: UpdateRequest = {
-    ...(draft.content !== before.content && { content: restoreLineEnds(base.content, draft.content) }),
-    ...(draft.tags !== before.tags && { tags: parseTags(draft.tags) }),
-    ...(draft.importance !== before.importance && { importance: Number(draft.importance) }),
-  };
-  return Object.keys(change).length > 0 ? change : undefined;
+  const changed = DRAFT_FIELDS.filter((name) => draft[name] !== before[name]);
+  const change = Object.fromEntries(changed.map((name) => [name, parseField(name, base, draft)]));
+  return changed.length > 0 ? change : undefined;
+}
+
+function parseField(name: DraftField, base: Memory, draft: Draft): UpdateRequest[DraftField] {
+  switch (name) {
+    case 'content':
+      return restoreLineEnds(base.content, draft.content);
+    case 'tags':
+      return parseTags(draft.tags);
+    case 'importance':
+      return Number(draft.importance);
+    case 'metadata':
+      return Object.fromEntries(parseMetadata(draft.metadata));
+    default:
+      return draft[name] === '' ? null : new Date(draft[name]).toISOString();
+  }
 }
 
 /**
- * Three-way merge with `theirs`, a version of the memory that is newer than `base`. Returns the draft's value of each
- * field that the draft changes from `base`, and the value in `theirs` of each other field.
+ * Three-way merge with `theirs`, a version of the memory that is newer than `before`. Returns the draft's value of each
+ * field that the draft changes from `before`, and the value in `theirs` of each other field.
  */
-export function rebaseDraft(draft: Draft, base: Memory, theirs: Memory): Draft {
-  const before = toDraft(base);
-  const after = toDraft(theirs);
-  return {
-    content: draft.content === before.content ? after.content : draft.content,
-    tags: draft.tags === before.tags ? after.tags : draft.tags,
-    importance: draft.importance === before.importance ? after.importance : draft.importance,
-  };
+export function rebaseDraft(draft: Draft, before: Draft, theirs: Memory): Draft {
+  const rebased = toDraft(theirs);
+  for (const name of DRAFT_FIELDS) if (draft[name] !== before[name]) rebased[name] = draft[name];
+  return rebased;
+}
+
+/** Formats a time for an input of type `datetime-local`, in local time with seconds. Returns an empty text for null. */
+export function toLocalTime(at: string | null): string {
+  if (at === null) return '';
+  const date = new Date(at);
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+}
+
+/** A metadata field: its name and its value. */
+export type MetadataEntry = [name: string, value: unknown];
+
+/** Formats metadata fields as JSON. */
+export const formatMetadata = (entries: readonly MetadataEntry[]): string => JSON.stringify(entries);
+
+/** Parses metadata fields; the inverse of `formatMetadata`. */
+export const parseMetadata = (text: string): MetadataEntry[] => JSON.parse(text);
+
+/** Returns a name that two metadata fields of a draft have; undefined if all names differ. */
+export function findRepeatedName(draft: Draft): string | undefined {
+  const names = parseMetadata(draft.metadata).map(([name]) => name);
+  return names.find((name, i) => names.indexOf(name) !== i);
 }
 
 /** Converts all line ends to line feeds, as a textarea does. */

@@ -11,20 +11,29 @@ const BATCH_INTERVAL_MS = 500;
 /** Delay before the event stream is reopened after an error. */
 const RETRY_DELAY_MS = 30_000;
 
-export type StreamState = 'live' | 'stopped';
+/** `connecting` until the service has answered the request for the stream. */
+export type StreamState = 'connecting' | 'live' | 'stopped';
 
 /**
  * Subscribes to the service's events while the page is visible and the service is reachable, and delivers them in
- * batches. A reopened stream continues after the last delivered event. A hidden page closes its stream, because
+ * batches. A reopened stream continues after the last delivered event; without one, it begins with a `gap`. A hidden page closes its stream, because
  * browsers allow six HTTP/1.1 connections per host for all tabs together.
  *
- * @param isReachable whether the service responds
+ * @param isReachable whether the service responds to the page
+ * @param options `fromBacklog`: begins with the events that the service still has, after a `gap` event, instead of with
+ *   the next event
  */
-export function useEvents(isReachable: boolean, onEvents: (events: MemoryEvent[]) => void): StreamState {
+export function useEvents(
+  isReachable: boolean,
+  onEvents: (events: MemoryEvent[]) => void,
+  { fromBacklog = false }: { fromBacklog?: boolean } = {},
+): StreamState {
   const { memory, handleAuthError } = useService();
-  const [streamState, setStreamState] = useState<StreamState>('live');
+  const [streamState, setStreamState] = useState<StreamState>('connecting');
   const isVisible = useSyncExternalStore(subscribe, () => !document.hidden);
-  const lastId = useRef<string>(undefined);
+  // The id of no event: a stream that continues after an unknown event begins with the first event that is left.
+  const lastId = useRef(fromBacklog ? 'none' : undefined);
+  const wasOpened = useRef(false);
   const [round, setRound] = useState(0);
   const deliver = useEffectEvent(onEvents);
   // biome-ignore lint/correctness/useExhaustiveDependencies: a change of `round` reopens the stream
@@ -39,11 +48,17 @@ export function useEvents(isReachable: boolean, onEvents: (events: MemoryEvent[]
       lastId.current = events.findLast(({ id }) => id !== '')?.id ?? lastId.current;
       deliver(events);
     }, BATCH_INTERVAL_MS);
+    const open = () => {
+      // Without the id of an event, the service cannot tell which events the page has missed since the last stream.
+      if (wasOpened.current && lastId.current === undefined) batch.push(createGap());
+      wasOpened.current = true;
+      setStreamState('live');
+    };
     const follow = async () => {
       const after = lastId.current === undefined ? {} : { last_event_id: lastId.current };
-      for await (const event of memory.events(after, controller.signal)) batch.push(event);
+      for await (const event of memory.events(after, controller.signal, open)) batch.push(event);
     };
-    setStreamState('live');
+    setStreamState('connecting');
     let retryTimer: ReturnType<typeof setTimeout> | undefined;
     follow().catch((error) => {
       if (controller.signal.aborted) return;
@@ -59,6 +74,8 @@ export function useEvents(isReachable: boolean, onEvents: (events: MemoryEvent[]
   }, [memory, handleAuthError, isVisible, isReachable, round]);
   return streamState;
 }
+
+const createGap = (): MemoryEvent => ({ type: 'gap', id: '', at: new Date().toISOString() });
 
 function subscribe(onChange: () => void): () => void {
   document.addEventListener('visibilitychange', onChange);

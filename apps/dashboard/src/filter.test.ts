@@ -23,6 +23,15 @@ describe('the filters in the address', () => {
     expect(Object.entries(parseFilter(params('metadata.__proto__=x')).metadata ?? {})).toEqual([['__proto__', 'x']]);
   });
 
+  it('the filters in the address leave out values, and ask for facts that ended by a time', () => {
+    const at = '2026-10-01T00:00:00.000Z';
+    expect(parseFilter(params(`not.tag=a&not.tag=b&not.metadata.floor=2&ended=${at}&tag=c`))).toEqual({
+      tag: ['c'],
+      filter: { tag: { $nin: ['a', 'b'] }, 'metadata.floor': { $nin: ['2', 2] }, valid_to: { $lte: at } },
+    });
+    expect(parseFilter(params('current=true'))).toEqual({ current: true });
+  });
+
   it('the filters in the address contain each added tag once, and only the last value of any other field', () => {
     const filtered = ['tag=a', 'tag=b', 'tag=a', 'tier=working', 'tier=semantic'].reduce((address, condition) => {
       const [name = '', value = ''] = condition.split('=');
@@ -33,6 +42,13 @@ describe('the filters in the address', () => {
       { name: 'tag', value: 'a' },
       { name: 'tier', value: 'semantic' },
     ]);
+  });
+
+  it('the filters in the address ask either for the present or for a time', () => {
+    const at = '2026-10-01T00:00:00.000Z';
+    expect(withCondition(params(`as_of=${at}`), { name: 'current', value: 'true' }).toString()).toBe('current=true');
+    const filtered = withCondition(params('current=true'), { name: 'as_of', value: at });
+    expect(parseConditions(filtered)).toEqual([{ name: 'as_of', value: at }]);
   });
 
   it('the filters in the address can be removed one at a time without changing the query', () => {
@@ -47,6 +63,8 @@ describe('the form that adds a filter', () => {
     ['metadata', 'room = kitchen=big', { name: 'metadata.room', value: 'kitchen=big' }],
     ['metadata', 'room', undefined],
     ['source', '  ', undefined],
+    ['current', 'true', { name: 'current', value: 'true' }],
+    ['current', 'ended', { name: 'ended', value: expect.stringMatching(/^20/) }],
     ['since', '2026-02-01T10:30', { name: 'since', value: new Date(2026, 1, 1, 10, 30).toISOString() }],
   ] as const)('parses the field %s with the input %j', (field, typed, expected) => {
     expect(parseCondition(field, typed)).toEqual(expected);

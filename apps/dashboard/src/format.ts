@@ -1,5 +1,6 @@
 const numbers = new Intl.NumberFormat('en');
 const dateTimes = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' });
+const days = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium' });
 const dates = new Intl.DateTimeFormat('en-GB', { dateStyle: 'full' });
 const times = new Intl.DateTimeFormat('en-GB', { timeStyle: 'short' });
 const relativeTimes = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
@@ -11,11 +12,28 @@ export const formatNumber = (value: number): string => numbers.format(value);
 export const formatCount = (value: number, singular: string, plural = `${singular}s`): string =>
   `${formatNumber(value)} ${value === 1 ? singular : plural}`;
 
+/** Formats a number of which more may exist that were not counted: `10,000+`. */
+export const formatCounted = (value: number, hasMore: boolean): string => `${formatNumber(value)}${hasMore ? '+' : ''}`;
+
+/** Formats a number of memories of which more may exist that were not counted: `1 memory`, `10,000+ memories`. */
+export const formatMemories = (value: number, hasMore = false): string =>
+  `${formatCounted(value, hasMore)} ${value === 1 ? 'memory' : 'memories'}`;
+
 /** Formats a date and time: `12 Mar 2026, 14:05`. */
 export const formatDateTime = (at: string | number): string => dateTimes.format(new Date(at));
 
+/** Formats a date without its weekday: `12 Mar 2026`. */
+export const formatDay = (at: string | number): string => days.format(new Date(at));
+
 /** Formats a date: `Thursday, 12 March 2026`. */
 export const formatDate = (at: string): string => dates.format(new Date(at));
+
+/** Formats a period: `12 Mar 2026, 14:05–14:30`, or the dates if it has several: `9 Oct – 29 Nov 2026`. */
+export function formatPeriod(from: string, to: string): string {
+  const [start, end] = [new Date(from), new Date(to)];
+  const isOneDay = start.toDateString() === end.toDateString();
+  return (isOneDay ? dateTimes : days).formatRange(start, end);
+}
 
 /** Formats a time of day: `14:05`. */
 export const formatTime = (at: string | number): string => times.format(new Date(at));

@@ -1,5 +1,7 @@
+import type { MemoryEvent } from '@memoryd/client';
 import { useCallback, useEffect, useState } from 'preact/compat';
 import { type Memories, useService } from './service.tsx';
+import { isTransient, useAnswerListener, useReloadOnEvents } from './watch.tsx';
 
 /** Data from the service with its loading state. */
 export interface Resource<T> {
@@ -22,9 +24,11 @@ const EMPTY = { value: undefined, loadedBy: undefined, error: undefined };
 
 /**
  * Loads data when the component mounts and whenever `load` changes; a new `load` aborts the previous one. Wrap `load`
- * in `useCallback`. If `load` is undefined, nothing is loaded.
+ * in `useCallback`. If `load` is undefined, nothing is loaded. After an outage, loads again what could not be loaded.
+ *
+ * @param isChangedBy returns whether an event changes the value, which is then loaded again
  */
-export function useResource<T>(load: Load<T> | undefined): Resource<T> {
+export function useResource<T>(load: Load<T> | undefined, isChangedBy?: (event: MemoryEvent) => boolean): Resource<T> {
   const { memory, handleAuthError } = useService();
   const [{ loadedBy: _, ...state }, setState] = useState<State<T>>({ ...EMPTY, loading: true });
   const [round, setRound] = useState(0);
@@ -50,5 +54,9 @@ export function useResource<T>(load: Load<T> | undefined): Resource<T> {
     return () => controller.abort();
   }, [load, memory, round]);
   const reload = useCallback(() => setRound((before) => before + 1), []);
+  useAnswerListener(() => {
+    if (!state.loading && isTransient(state.error)) reload();
+  });
+  useReloadOnEvents(load && isChangedBy, reload, () => state.loading);
   return { ...state, reload };
 }

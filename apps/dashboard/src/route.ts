@@ -25,6 +25,56 @@ export function getAddress(view: string, params: Record<string, string> | URLSea
   return formatAddress(view, query);
 }
 
+/** Returns the current address with a memory open beside the view, or without one if the id is undefined. */
+export function getOpenAddress(id: string | undefined): string {
+  const { view, params } = parseHash(location.hash);
+  if (id === undefined) params.delete('open');
+  else params.set('open', id);
+  return formatAddress(view, params);
+}
+
+/**
+ * Opens a memory beside the view. A memory that is already open is replaced, so that Back closes the panel. To let Back
+ * return to the memory that is open, follow a link instead.
+ */
+export function openMemory(id: string): void {
+  const isOpen = getCurrentParams().has('open');
+  if (isOpen) history.replaceState(history.state, '', getOpenAddress(id));
+  else history.pushState({ isOpened: true }, '', getOpenAddress(id));
+  dispatchEvent(new Event('hashchange'));
+}
+
+/** Closes the memory that is open. Goes back if the history entry was made to open it. */
+export function closeMemory(): void {
+  if (history.state?.isOpened === true) history.back();
+  else goTo(getOpenAddress(undefined), { replace: true });
+}
+
+/**
+ * Changes parameters of the current address; an empty or absent value removes a parameter. Reads the address when it is
+ * called, so that a delayed call keeps what was changed before.
+ */
+export function setParams(changes: Readonly<Record<string, string | undefined>>, { replace = true } = {}): void {
+  const { view, params } = parseHash(location.hash);
+  for (const [name, value] of Object.entries(changes)) {
+    if (value) params.set(name, value);
+    else params.delete(name);
+  }
+  goTo(formatAddress(view, params), { replace });
+}
+
+/** Returns the parameters without some of them. */
+export function withoutParams(params: URLSearchParams, ...names: readonly string[]): URLSearchParams {
+  const copy = new URLSearchParams(params);
+  for (const name of names) copy.delete(name);
+  return copy;
+}
+
+/** Returns the current address without the open memory: that of the list beside it. */
+export function getListAddress(): string {
+  return getOpenAddress(undefined);
+}
+
 /** Returns the address of a view in another scope; undefined is the scope of all memories. */
 export function getAddressInScope(scope: MemoryScope | undefined, view: string, params: URLSearchParams): string {
   const query = new URLSearchParams(params);

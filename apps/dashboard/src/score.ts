@@ -15,8 +15,8 @@ export interface ScorePart {
 const SIGNALS: Readonly<Record<ScorePart['name'], Pick<ScorePart, 'label' | 'color'>>> = {
   words: { label: 'Words', color: '--signal-words' },
   meaning: { label: 'Meaning', color: '--signal-meaning' },
-  tokens: { label: 'Words in context', color: '--signal-meaning' },
-  rerank: { label: 'Reranker', color: '--signal-meaning' },
+  tokens: { label: 'Words in context', color: '--signal-tokens' },
+  rerank: { label: 'Reranker', color: '--signal-rerank' },
   neighbor: { label: 'Neighbor', color: '--signal-near' },
   passage: { label: 'Passage', color: '--signal-around' },
   session: { label: 'Session', color: '--signal-session' },

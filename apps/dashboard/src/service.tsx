@@ -1,8 +1,19 @@
-import { type MemoryApi, MemoryClient, MemoryError, type MemoryScope } from '@memoryd/client';
+import {
+  type CallOptions,
+  type ImportedFile,
+  type ImportFileRequest,
+  type MemoryApi,
+  MemoryClient,
+  MemoryError,
+  type MemoryScope,
+} from '@memoryd/client';
 import { createContext, type ReactNode, useCallback, useContext, useMemo, useRef, useState } from 'preact/compat';
-import { getStored, setStored } from './browser-storage.ts';
-import type { UnsavedDraft } from './draft.ts';
+import { newKey } from './admin/new-key.ts';
+import { clearSessionStorage, getStored, setStored } from './browser-storage.ts';
+import { abandonForgets } from './bulk/pending-forgets.ts';
+import { removeAllToasts } from './bulk/toasts.ts';
 import { getScope, useRoute } from './route.ts';
+import { UnsavedDrafts } from './unsaved-drafts.ts';
 
 /**
  * Name of the API key in the session storage, which each tab has separately and which is cleared when the tab is
@@ -11,25 +22,20 @@ import { getScope, useRoute } from './route.ts';
 const KEY_STORAGE_NAME = 'memoryd-api-key';
 
 /** URL of the service: the folder above the page. */
-export const SERVICE_URL = getServiceUrl();
-
-function getServiceUrl(): string {
-  const url = new URL('..', document.baseURI);
-  // The page may be opened with credentials for a proxy; `fetch` rejects URLs with credentials.
-  url.username = '';
-  url.password = '';
-  return url.href.replace(/\/$/, '');
-}
+export const SERVICE_URL = new URL('..', document.baseURI).href.replace(/\/$/, '');
 
 /** The client of the service, bound to the current scope. Consolidation runs always cover all memories. */
-export type Memories = Pick<MemoryClient, keyof MemoryApi | 'health' | 'metrics'>;
+export type Memories = Pick<MemoryClient, keyof MemoryApi | 'health' | 'importFile'>;
 
 interface Service {
   memory: Memories;
+  /** The client of the service without a scope, for the choice of a scope. */
+  everything: Memories;
   /** The current scope as text; empty if all memories are shown. */
   scopeKey: string;
   /** The error if the scope in the address is invalid; otherwise undefined. */
   scopeError: unknown;
+  apiKey: string | undefined;
   hasKey: boolean;
   /** The error message of the service if the service needs an API key; otherwise undefined. */
   authError: string | undefined;
@@ -37,8 +43,8 @@ interface Service {
   setApiKey(key: string | undefined): void;
   /** Asks the user for an API key if the error is UNAUTHORIZED. */
   handleAuthError(error: unknown): void;
-  /** Unsaved edits by memory id. Stored here because the view with the editor unmounts while the user signs in. */
-  unsaved: Map<string, UnsavedDraft>;
+  /** Unsaved edits. Stored here because the panel unmounts while the user signs in. */
+  unsaved: UnsavedDrafts;
 }
 
 const ServiceContext = createContext<Service | undefined>(undefined);
@@ -54,14 +60,22 @@ export function ServiceProvider({ children }: { children: ReactNode }) {
   const scope = getScope(useRoute().params);
   const scopeKey = scope ? JSON.stringify(scope) : '';
   const { memory, scopeError } = useMemo(() => bindScope(client, scopeKey), [client, scopeKey]);
-  const [unsaved] = useState(() => new Map<string, UnsavedDraft>());
+  const [unsaved] = useState(() => new UnsavedDrafts());
   const currentKey = useRef(key);
   const setApiKey = useCallback(
-    (newKey: string | undefined) => {
-      setStored('sessionStorage', KEY_STORAGE_NAME, newKey);
-      if (newKey === undefined) unsaved.clear();
-      currentKey.current = newKey;
-      setKey(newKey);
+    (next: string | undefined) => {
+      setStored('sessionStorage', KEY_STORAGE_NAME, next);
+      // The next person must not see a key that was created before.
+      if (next !== newKey.get()?.key) newKey.set(undefined);
+      if (next === undefined) {
+        unsaved.clear();
+        abandonForgets();
+        removeAllToasts();
+        // Positions of lists contain names of sessions.
+        clearSessionStorage();
+      }
+      currentKey.current = next;
+      setKey(next);
       setAuthError(undefined);
     },
     [unsaved],
@@ -75,7 +89,18 @@ export function ServiceProvider({ children }: { children: ReactNode }) {
     [key],
   );
   const hasKey = key !== undefined;
-  const service = { memory, scopeKey, scopeError, hasKey, authError, setApiKey, handleAuthError, unsaved };
+  const service = {
+    memory,
+    everything: client,
+    scopeKey,
+    scopeError,
+    apiKey: key,
+    hasKey,
+    authError,
+    setApiKey,
+    handleAuthError,
+    unsaved,
+  };
   return <ServiceContext.Provider value={service}>{children}</ServiceContext.Provider>;
 }
 
@@ -89,6 +114,11 @@ function bindScope(client: MemoryClient, scopeKey: string): Pick<Service, 'memor
 }
 
 function createScopedClient(client: MemoryClient, scope: MemoryScope): Memories {
+  const { userId, agentId } = scope;
+  const owner = {
+    ...(userId !== undefined && { user_id: userId }),
+    ...(agentId !== undefined && { agent_id: agentId }),
+  };
   return {
     ...client.scope(scope),
     consolidate: (...args) => client.consolidate(...args),
@@ -96,8 +126,10 @@ function createScopedClient(client: MemoryClient, scope: MemoryScope): Memories 
     consolidation: (...args) => client.consolidation(...args),
     undo: (...args) => client.undo(...args),
     users: (...args) => client.users(...args),
+    importFile: (file: ImportedFile, request?: ImportFileRequest, call?: CallOptions) =>
+      // The overloads differ only in what the result of a known format is.
+      client.importFile(file, { ...request, ...owner }, call) as Promise<never>,
     health: (...args) => client.health(...args),
-    metrics: (...args) => client.metrics(...args),
   };
 }
 

@@ -1,94 +1,89 @@
 import type { HealthResponse, MemoryEvent, StatsResponse } from '@memoryd/client';
 import { MemoryError } from '@memoryd/client';
-import { createContext, type ReactNode, useCallback, useContext, useEffect, useRef, useState } from 'preact/compat';
+import {
+  createContext,
+  type ReactNode,
+  useCallback,
+  useContext,
+  useEffect,
+  useEffectEvent,
+  useRef,
+  useState,
+} from 'preact/compat';
 import { type StreamState, useEvents } from './events.ts';
-import { type Memories, useService } from './service.tsx';
+import { useService } from './service.tsx';
 
 const POLL_INTERVAL_MS = 5000;
-/** Maximum number of samples: ten minutes of polls. */
-const MAX_SAMPLES = 120;
-const MAX_EVENTS = 50;
-
-/** Measurements of one poll. Latencies cover the 5 minutes before the poll. */
-interface Sample {
-  at: number;
-  p50Ms: number | null;
-  p99Ms: number | null;
-  /**
-   * Recalls per second since the previous sample, of memories in the current scope. Null without a previous sample, or
-   * if that sample is less than 1 s old.
-   */
-  recallsPerSecond: number | null;
-}
-
-/** The state of the service since the page was opened. */
+/** The state of the service. */
 interface Watch {
   stats: StatsResponse | undefined;
-  /** Stats of the first poll. */
-  firstStats: StatsResponse | undefined;
   health: HealthResponse | undefined;
-  samples: readonly Sample[];
-  /** Newest first. */
-  events: readonly MemoryEvent[];
   streamState: StreamState;
   /**
    * Time of the first unanswered poll since the last response, in ms since 1970; undefined while the service responds.
    */
   unreachableSince: number | undefined;
-  /** Whether this API key may read latencies. */
-  canReadLatency: boolean;
+  /** Whether the page waits for an API key or a valid scope, and sends nothing. */
+  isPaused: boolean;
   error: unknown;
   reload: () => void;
 }
 
 const WatchContext = createContext<Watch | undefined>(undefined);
 
-type PolledState = Pick<
-  Watch,
-  'stats' | 'firstStats' | 'health' | 'samples' | 'canReadLatency' | 'unreachableSince' | 'error'
->;
+type EventListener = (events: readonly MemoryEvent[]) => void;
+
+/** The listeners of views and lists. Does not change, so that polls and events render only the views that show them. */
+interface Signals {
+  events: Set<EventListener>;
+  /** Called when the service has answered a poll. */
+  answers: Set<() => void>;
+}
+
+const SignalsContext = createContext<Signals | undefined>(undefined);
+
+type PolledState = Pick<Watch, 'stats' | 'health' | 'unreachableSince' | 'error'>;
 
 const INITIAL_STATE: PolledState = {
   stats: undefined,
-  firstStats: undefined,
   health: undefined,
-  samples: [],
-  canReadLatency: true,
   unreachableSince: undefined,
   error: undefined,
 };
 
+interface WatchProviderProps {
+  /** Whether to send no requests. */
+  isPaused: boolean;
+  children: ReactNode;
+}
+
 /** Polls the service and follows its events while the page is open, and provides the result to all views. */
-export function WatchProvider({ children }: { children: ReactNode }) {
+export function WatchProvider({ isPaused, children }: WatchProviderProps) {
   const { memory, handleAuthError } = useService();
+  const [signals] = useState((): Signals => ({ events: new Set(), answers: new Set() }));
   const [state, setState] = useState(INITIAL_STATE);
-  const [events, setEvents] = useState<readonly MemoryEvent[]>([]);
-  const recalls = useRef(0);
-  const lastPollAt = useRef(0);
 
   const poll = useCallback(
     async (signal: AbortSignal) => {
       const now = Date.now();
       try {
-        const result = await fetchState(memory, signal);
+        const [stats, health] = await Promise.all([memory.stats({ signal }), memory.health({ signal })]);
         if (signal.aborted) return;
-        const seconds = (now - lastPollAt.current) / 1000;
-        const recallsPerSecond = lastPollAt.current === 0 || seconds < 1 ? null : recalls.current / seconds;
-        recalls.current = 0;
-        lastPollAt.current = now;
-        setState((before) => withPoll(before, result, { at: now, recallsPerSecond }));
+        setState({ stats, health, unreachableSince: undefined, error: undefined });
+        for (const listener of signals.answers) listener();
       } catch (error) {
         if (signal.aborted) return;
         handleAuthError(error);
         setState((before) => withFailure(before, error, now));
       }
     },
-    [memory, handleAuthError],
+    [memory, handleAuthError, signals],
   );
 
   const [round, setRound] = useState(0);
   // biome-ignore lint/correctness/useExhaustiveDependencies: a change of `round` polls at once
   useEffect(() => {
+    if (isPaused) return;
     const controller = new AbortController();
     let isPolling = false;
     // One poll at a time: with a slow service, concurrent polls would occupy the connections that the views need.
@@ -106,7 +101,7 @@ export function WatchProvider({ children }: { children: ReactNode }) {
       clearInterval(timer);
       controller.abort();
     };
-  }, [poll, round]);
+  }, [poll, round, isPaused]);
 
   const reload = useCallback(() => setRound((before) => before + 1), []);
   const isCounting = useRef(false);
@@ -121,13 +116,16 @@ export function WatchProvider({ children }: { children: ReactNode }) {
         isCounting.current = false;
       });
   };
-  const streamState = useEvents(state.unreachableSince === undefined, (batch) => {
-    recalls.current += batch.filter(({ type }) => type === 'recalled').length;
-    setEvents((before) => [...batch.toReversed(), ...before].slice(0, MAX_EVENTS));
+  const streamState = useEvents(!isPaused && state.unreachableSince === undefined, (batch) => {
     if (batch.some(changesCounts)) refreshStats();
+    for (const listener of signals.events) listener(batch);
   });
-  const watch = { ...state, events, streamState, reload };
-  return <WatchContext.Provider value={watch}>{children}</WatchContext.Provider>;
+  const watch = { ...state, streamState, isPaused, reload };
+  return (
+    <SignalsContext.Provider value={signals}>
+      <WatchContext.Provider value={watch}>{children}</WatchContext.Provider>
+    </SignalsContext.Provider>
+  );
 }
 
 export function useWatch(): Watch {
@@ -136,54 +134,74 @@ export function useWatch(): Watch {
   return watch;
 }
 
+function useSignal<Signal extends (...args: never[]) => void>(
+  select: (signals: Signals) => Set<Signal>,
+  listener: Signal,
+) {
+  const signals = useContext(SignalsContext);
+  if (!signals) throw new Error('useEventListener must be used within <WatchProvider>');
+  const listeners = select(signals);
+  const call = useEffectEvent(listener);
+  useEffect(() => {
+    const added = ((...args) => call(...args)) as Signal;
+    listeners.add(added);
+    return () => void listeners.delete(added);
+  }, [listeners]);
+}
+
+/**
+ * Calls the listener with the events of the current scope while the component is mounted: all events of half a second
+ * together, oldest first. A `gap` event means that events are missing, so the component must load its data again.
+ */
+export function useEventListener(listener: EventListener): void {
+  useSignal((signals) => signals.events, listener);
+}
+
+/** Calls the listener each time the service has answered a poll, every five seconds while it is reachable. */
+export function useAnswerListener(listener: () => void): void {
+  useSignal((signals) => signals.answers, listener);
+}
+
+/** Interval at which events reload the data of a component at most. */
+const MIN_RELOAD_INTERVAL_MS = 2000;
+
+/**
+ * Calls `reload` after events that change the data of a component, and after a `gap`. Calls it soon after the first such
+ * event, and then at most every two seconds.
+ *
+ * @param isLoading returns whether the data is being loaded. An event then waits for the response, which may lack its
+ *   change, so that frequent events do not abort each load
+ */
+export function useReloadOnEvents(
+  isChangedBy: ((event: MemoryEvent) => boolean) | undefined,
+  reload: () => void,
+  isLoading: () => boolean,
+): void {
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const reloadedAt = useRef(0);
+  const run = useEffectEvent(() => {
+    timer.current = isLoading() ? setTimeout(() => run(), MIN_RELOAD_INTERVAL_MS) : undefined;
+    if (timer.current !== undefined) return;
+    reloadedAt.current = Date.now();
+    reload();
+  });
+  useEffect(() => () => clearTimeout(timer.current), []);
+  useEventListener((events) => {
+    if (!isChangedBy || timer.current !== undefined) return;
+    if (!events.some((event) => event.type === 'gap' || isChangedBy(event))) return;
+    const delayMs = Math.max(0, reloadedAt.current + MIN_RELOAD_INTERVAL_MS - Date.now());
+    timer.current = setTimeout(() => run(), delayMs);
+  });
+}
+
+/** Returns whether an error may disappear by itself: the service was unreachable, overloaded or starting. */
+export const isTransient = (error: unknown): boolean => error instanceof MemoryError && error.code === 'UNAVAILABLE';
+
 function changesCounts({ type }: MemoryEvent): boolean {
   return type === 'stored' || type === 'forgotten' || type === 'consolidation' || type === 'gap';
-}
-
-interface Poll {
-  stats: StatsResponse;
-  health: HealthResponse;
-  /** Undefined if the API key may not read metrics. */
-  metrics: string | undefined;
-}
-
-async function fetchState(memory: Memories, signal: AbortSignal): Promise<Poll> {
-  const [stats, health, metrics] = await Promise.all([
-    memory.stats({ signal }),
-    memory.health({ signal }),
-    memory.metrics({ signal }).catch((error: unknown) => {
-      if (error instanceof MemoryError && error.code === 'FORBIDDEN') return undefined;
-      throw error;
-    }),
-  ]);
-  return { stats, health, metrics };
-}
-
-function withPoll(
-  before: PolledState,
-  { stats, health, metrics }: Poll,
-  times: Pick<Sample, 'at' | 'recallsPerSecond'>,
-): PolledState {
-  const sample = { ...times, p50Ms: parseLatency(metrics, '0.5'), p99Ms: parseLatency(metrics, '0.99') };
-  return {
-    stats,
-    firstStats: before.firstStats ?? stats,
-    health,
-    samples: [...before.samples, sample].slice(-MAX_SAMPLES),
-    canReadLatency: metrics !== undefined,
-    unreachableSince: undefined,
-    error: undefined,
-  };
 }
 
 function withFailure(before: PolledState, error: unknown, at: number): PolledState {
   const isUnanswered = error instanceof MemoryError && error.isUnanswered;
   return { ...before, error, unreachableSince: isUnanswered ? (before.unreachableSince ?? at) : undefined };
-}
-
-/** Returns a quantile of the recall latency in ms; null if the metrics are missing or contain no recent recalls. */
-function parseLatency(metrics: string | undefined, quantile: string): number | null {
-  const line = metrics?.split('\n').find((one) => one.startsWith(`service_query_latency_ms{quantile="${quantile}"}`));
-  const value = Number(line?.split(' ')[1]);
-  return Number.isFinite(value) && value > 0 ? value : null;
 }

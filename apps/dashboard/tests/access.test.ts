@@ -16,11 +16,11 @@ describe.runIf(hasBrowser())('dashboard of a service with API keys', () => {
     await page.getByText('The service did not accept this key.').waitFor();
     await page.getByLabel('API key').fill(KEY);
     await page.keyboard.press('Enter');
-    await page.locator('.figure').first().waitFor();
+    await page.locator('.live-live').waitFor();
     expect(await page.evaluate((key) => JSON.stringify(localStorage).includes(key), KEY)).toBe(false);
     expect(await page.evaluate((key) => JSON.stringify(sessionStorage).includes(key), KEY)).toBe(true);
     await page.reload();
-    await page.locator('.figure').first().waitFor();
+    await page.locator('.live-live').waitFor();
 
     await page.goto(`${stage.url}/ui/#/recall?query=tomatoes`);
     await page.getByText('This request as code').click();
@@ -35,20 +35,25 @@ describe.runIf(hasBrowser())('dashboard of a service with API keys', () => {
     await close();
   });
 
-  it('labels the user field "User" instead of "All users" for a key that is bound to one user', async () => {
-    for (const user_id of ['anna', 'ben']) await stage.memory.store({ user_id, content: `The lamp of ${user_id}` });
+  it('hides the choice of a scope from a key that is bound to one user', async () => {
+    for (const user_id of ['anna', 'ben']) {
+      await stage.memory.store({ user_id, session_id: `lamp-of-${user_id}`, content: `The lamp of ${user_id}` });
+    }
     const { stdout, code, stderr } = await runServer([
       ...['keys', 'add', '--user', 'anna'],
       ...['--db-path', stage.server.dbPath],
     ]);
     expect(code, stderr).toBe(0);
-    const { page, close } = await stage.visit('/ui/#/explore');
+    const { page, problems, close } = await stage.visit('/ui/#/sessions');
     await page.getByLabel('API key').fill(stdout.trim());
+    const checked = page.waitForResponse((response) => new URL(response.url()).pathname === '/users');
     await page.keyboard.press('Enter');
-    await page.locator('.row', { hasText: 'The lamp of anna' }).waitFor();
+    await page.locator('.row', { hasText: 'lamp-of-anna' }).waitFor();
     expect(await page.locator('.row').count()).toBe(1);
-    await page.getByPlaceholder('User', { exact: true }).waitFor();
-    expect(await page.getByPlaceholder('All users').count()).toBe(0);
+    expect((await checked).status()).toBe(403);
+    expect(await page.locator('.scope').count()).toBe(0);
+    expect(await page.getByRole('alert').count()).toBe(0);
+    expect(problems.filter((problem) => !/401|403/.test(problem))).toEqual([]);
     await close();
   });
 });

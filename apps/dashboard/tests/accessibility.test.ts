@@ -1,88 +1,182 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import axe from 'axe-core';
 import type { Page, Request } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { hasBrowser, useStage } from './browser.ts';
+import { getViolations, hasBrowser, useStage, type Visit } from './browser.ts';
+
+const WIDTHS = [1440, 1024, 390] as const;
+
+/** The rules of axe about colors. */
+const COLOR_RULES = ['color-contrast', 'link-in-text-block'];
 
 const KEY = 'a-key-that-a-setting-gives-and-nobody-guesses';
 
+/** A dialog, menu or form of a view: how it is opened, and what it then shows. */
+interface Overlay {
+  name: string;
+  address: string;
+  open: (page: Page) => Promise<void>;
+  shown: string;
+}
+
+/** Clicks buttons one after the other. */
+const click =
+  (...names: readonly (string | RegExp)[]) =>
+  async (page: Page) => {
+    for (const name of names) await page.getByRole('button', { name }).first().click();
+  };
+/** Selects the first memory of the table, and then clicks buttons. */
+const select =
+  (...names: readonly string[]) =>
+  async (page: Page) => {
+    await page.getByRole('row').nth(1).getByRole('checkbox').click();
+    await click(...names)(page);
+  };
+const chooseFile = async (page: Page) => {
+  await click('Import')(page);
+  const [chooser] = await Promise.all([page.waitForEvent('filechooser'), click('Choose a file')(page)]);
+  await chooser.setFiles({ name: 'notes.jsonl', mimeType: 'application/jsonl', buffer: Buffer.from(NOTES) });
+};
+const importFile = async (page: Page) => {
+  await chooseFile(page);
+  await click(/^Import 1 memory/)(page);
+};
+
+const NOTES = '{"content": "The dentist moved the appointment", "external_id": "note-1"}\n{"content": "broken\n';
+
+const OVERLAYS: readonly Overlay[] = [
+  { name: 'a new filter', address: '', open: click('+ Filter'), shown: '.add-filter' },
+  { name: 'the columns', address: '', open: click('Columns'), shown: '.menu-panel' },
+  { name: 'the saved views', address: '', open: click('Views'), shown: '.menu-panel' },
+  { name: 'a new memory', address: '', open: click('+ Add'), shown: 'dialog[open]' },
+  { name: 'the bulk bar', address: '?tag=family', open: select(), shown: '.bulk-bar' },
+  { name: 'the bulk bar for all', address: '', open: select('Select all'), shown: '.bulk-bar' },
+  { name: 'the form Tag', address: '', open: select('Tag…'), shown: '.bulk-form' },
+  { name: 'the form Untag', address: '', open: select('Untag…'), shown: '.bulk-form' },
+  { name: 'the form Importance', address: '', open: select('Importance…'), shown: '.bulk-form' },
+  { name: 'the export of a selection', address: '', open: select('Export…'), shown: '.bulk-form' },
+  { name: 'the export', address: '', open: click('Export'), shown: '.export-menu' },
+  { name: 'the import', address: '', open: click('Import'), shown: 'dialog[open]' },
+  { name: 'the preview of an import', address: '', open: chooseFile, shown: '.import-first' },
+  { name: 'the result of an import', address: '', open: importFile, shown: '.import-refused' },
+  { name: 'a new filter of sessions', address: 'sessions', open: click('+ Filter'), shown: '.add-filter' },
+  { name: 'the scope', address: 'sessions', open: click(/^Scope/), shown: '.scope-list a' },
+  {
+    ...{ name: 'the preview of a run', address: 'consolidation' },
+    ...{ open: click('Preview consolidation'), shown: '.plan-part, .nothing' },
+  },
+  { name: 'a quota', address: 'admin', open: click(/^Quota of/), shown: 'dialog[open]' },
+  { name: 'forgetting a user', address: 'admin', open: click(/^Forget /), shown: 'dialog[open]' },
+  { name: 'a new key', address: 'admin?tab=keys', open: click('Add key…'), shown: 'dialog[open]' },
+  { name: 'the delayed forgetting', address: '', open: select('Forget'), shown: '.toast' },
+  { name: 'the help', address: '', open: (page) => page.keyboard.press('?'), shown: 'dialog[open]' },
+];
+
+/** The addresses of the views. `MEMORY` and `RUN` stand for the id of a memory and of a run. */
+const ADDRESSES = [
+  '',
+  'recall',
+  `recall?${new URLSearchParams({ query: 'what can Ada not eat', tag: 'family' })}`,
+  'recall?query=x&source=nobody',
+  '?view=timeline',
+  '?view=map',
+  '?q=ada',
+  'sessions',
+  'sessions?tag=food',
+  'session?id=kitchen',
+  'session?id=kitchen&open=MEMORY',
+  'sessions?open=none',
+  'consolidation',
+  'consolidation?tab=corrections',
+  'activity',
+  'admin',
+  'admin?tab=keys',
+  'admin?tab=namespaces',
+  'admin?tab=service',
+  'run?id=RUN',
+  'sessions?tag=family&user_id=somebody-with-a-long-name@example.org&agent_id=housekeeping-assistant&shared=true',
+  'recall?query=window&open=MEMORY&user_id=anna&shared=true',
+  '?open=MEMORY',
+  '?open=none',
+  'consolidation?user_id=anna',
+];
+
 describe.runIf(hasBrowser())('every view', () => {
   const stage = useStage();
-  let addresses: string[] = [];
+  let memoryId: string;
+  let runId: string;
 
   beforeAll(async () => {
     await stage.memory.consolidate();
     const [run] = (await stage.memory.consolidations({})).consolidations;
+    runId = run?.id ?? '';
     const { id } = await stage.memory.store({ content: 'The window of the shed is open', tags: ['house'] });
+    memoryId = id;
     await stage.memory.update(id, { content: 'The window of the shed is shut' });
-    const markup = new URLSearchParams({ query: 'what can Ada not eat', tag: 'family' });
-    addresses = [
-      '',
-      'recall',
-      `recall?${markup}`,
-      'recall?query=x&source=nobody',
-      'explore',
-      'explore?by=session&tag=food',
-      'session?id=kitchen',
-      `memory?id=${id}`,
-      'memory?id=none',
-      'consolidation',
-      `run?id=${run?.id}`,
-      'explore?tag=family&user_id=somebody-with-a-long-name@example.org&agent_id=housekeeping-assistant&shared=true',
-      `memory?id=${id}&user_id=anna&shared=true`,
-      `consolidation?user_id=anna`,
-    ];
+    await stage.memory.store({ content: 'Anna closes the shed', user_id: 'anna' });
   });
 
-  const settled = async (page: Page, pending: ReadonlySet<Request>, address: string) => {
+  /** Opens a view and waits until it has its data. */
+  const open = async (page: Page, pending: ReadonlySet<Request>, address: string) => {
     // A view shows its last data until new data arrives; an empty page has none.
     await page.goto('about:blank');
-    await page.goto(`${stage.url}/ui/#/${address}`);
+    await page.goto(`${stage.url}/ui/#/${address.replace('MEMORY', memoryId).replace('RUN', runId)}`);
     await page.getByRole('heading', { level: 1 }).waitFor();
     // A view sends its requests soon after it is rendered.
     await delay(100);
     await expect.poll(() => pending.size).toBe(0);
     await expect.poll(() => page.getByText('Loading').or(page.locator('[aria-busy=true]')).count()).toBe(0);
   };
+  const getScrollWidth = (page: Page) => page.evaluate(() => document.documentElement.scrollWidth);
 
-  it.each(['light', 'dark'] as const)('passes axe in the %s theme', { timeout: 180_000 }, async (colorScheme) => {
-    const { page, close } = await stage.visit('/ui/', { colorScheme });
-    const pending = getPending(page);
-    const found: string[] = [];
-    for (const address of addresses) {
-      await settled(page, pending, address);
-      for (const opened of await page.locator('details > summary').all()) await opened.click();
-      found.push(...(await getViolations(page)).map((one) => `#/${address}: ${one}`));
-    }
-    await page.goto(`${stage.url}/ui/#/consolidation`);
-    await page.getByRole('button', { name: 'Preview consolidation' }).click();
-    await page.locator('.plan-part, .nothing').first().waitFor();
-    found.push(...(await getViolations(page)).map((one) => `a plan: ${one}`));
-    await page.goto(`${stage.url}/ui/#/${addresses.find((address) => address.startsWith('memory'))}`);
-    await page.getByRole('button', { name: 'Forget…' }).click();
-    found.push(...(await getViolations(page)).map((one) => `a dialog: ${one}`));
-    await page.keyboard.press('Escape');
-    await page.getByRole('button', { name: 'Edit' }).click();
-    found.push(...(await getViolations(page)).map((one) => `a form: ${one}`));
-    const { id } = await stage.memory.store({ content: 'Dinner is at seven' });
-    await page.goto(`${stage.url}/ui/#/memory?id=${id}`);
-    await page.getByRole('button', { name: 'Edit' }).click();
-    await page.getByLabel('Content').fill('Dinner is at nine');
-    await stage.memory.update(id, { content: 'Dinner is at eight', tags: ['home'] });
-    await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('Someone else changed this memory.').waitFor();
-    found.push(...(await getViolations(page)).map((one) => `a conflict: ${one}`));
-    expect(found).toEqual([]);
-    await close();
+  describe.each(WIDTHS)('on a screen %i pixels wide', (width) => {
+    let visit: Visit;
+    let page: Page;
+    let pending: ReadonlySet<Request>;
+
+    beforeAll(async () => {
+      visit = await stage.visit('/ui/', { viewport: { width, height: 800 }, reducedMotion: 'reduce' });
+      page = visit.page;
+      pending = getPending(page);
+      return () => visit.close();
+    });
+
+    const check = async () => {
+      await page.emulateMedia({ colorScheme: 'light' });
+      expect(await getViolations(page)).toEqual([]);
+      expect(await getScrollWidth(page)).toBeLessThanOrEqual(width);
+      // The themes differ only in their colors.
+      await page.emulateMedia({ colorScheme: 'dark' });
+      expect(await getViolations(page, COLOR_RULES)).toEqual([]);
+    };
+
+    it.each(ADDRESSES)('passes axe in both themes and fits the screen at #/%s', async (address) => {
+      await open(page, pending, address);
+      for (const opened of await page.locator('main:not([inert]) details > summary').all()) await opened.click();
+      await check();
+    });
+
+    it.each(OVERLAYS)('passes axe in both themes and fits the screen with $name', async (overlay) => {
+      await open(page, pending, overlay.address);
+      await overlay.open(page);
+      await page.locator(overlay.shown).first().waitFor();
+      await expect.poll(() => pending.size).toBe(0);
+      await check();
+    });
+
+    it.runIf(width < 1000)('passes axe in both themes with the menu of the views', async () => {
+      await open(page, pending, '');
+      await page.getByRole('button', { name: 'Menu' }).click();
+      await page.getByRole('link', { name: 'Admin' }).waitFor();
+      await check();
+    });
   });
 
   it('fits a screen 360 pixels wide', { timeout: 180_000 }, async () => {
     const { page, close } = await stage.visit('/ui/', { viewport: { width: 360, height: 740 } });
     const pending = getPending(page);
-    for (const address of addresses) {
-      await settled(page, pending, address);
-      const width = await page.evaluate(() => document.documentElement.scrollWidth);
-      expect(width, address).toBeLessThanOrEqual(360);
+    for (const address of ADDRESSES) {
+      await open(page, pending, address);
+      expect(await getScrollWidth(page), address).toBeLessThanOrEqual(360);
     }
     await close();
   });
@@ -127,12 +221,4 @@ function getPending(page: Page): ReadonlySet<Request> {
   page.on('requestfinished', (request) => pending.delete(request));
   page.on('requestfailed', (request) => pending.delete(request));
   return pending;
-}
-
-async function getViolations(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source);
-  const { violations } = await page.evaluate(() => (globalThis as unknown as { axe: typeof axe }).axe.run());
-  return violations.flatMap(({ id, nodes }) =>
-    nodes.map(({ html, any }) => `${id} ${html.slice(0, 200)} ${any[0]?.message ?? ''}`),
-  );
 }

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { MemoryClient } from '@memoryd/client';
+import axe from 'axe-core';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
 import {
@@ -147,4 +148,24 @@ function getProblems(page: Page, home: string): string[] {
     if (!url.startsWith(home) && !/^(blob|data):/.test(url)) problems.push(`outside request: ${url}`);
   });
   return problems;
+}
+
+/**
+ * Returns the rules of accessibility that the page breaks, each with the element.
+ *
+ * @param rules limits the check to these rules of axe
+ */
+export async function getViolations(page: Page, rules?: string[]): Promise<string[]> {
+  if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axe.source);
+  const options: axe.RunOptions = {
+    resultTypes: ['violations'],
+    ...(rules && { runOnly: { type: 'rule', values: rules } }),
+  };
+  const { violations } = await page.evaluate(
+    (chosen) => (globalThis as unknown as { axe: typeof axe }).axe.run(chosen),
+    options,
+  );
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, any }) => `${id} ${html.slice(0, 200)} ${any[0]?.message ?? ''}`),
+  );
 }

@@ -17,7 +17,7 @@ describe.runIf(hasBrowser())('documentation pages', () => {
     await page.getByRole('link', { name: 'Swagger UI' }).click();
     await page.locator('#swagger-ui .info').waitFor();
     await page.getByRole('link', { name: 'Dashboard' }).click();
-    await page.locator('.figure').first().waitFor();
+    await page.getByRole('grid').waitFor();
     expect(new URL(page.url()).pathname).toBe('/ui/');
     expect(problems).toEqual([]);
     await close();

@@ -15,6 +15,7 @@ describe.runIf(hasBrowser())('an unsaved draft', () => {
   };
   const revoke = (key: string) => command('keys', 'revoke', key.split('_')[1] ?? '');
   const asksForKey = (page: Page) => page.getByRole('heading', { name: 'Sign in' });
+  const textField = (page: Page) => page.getByRole('textbox', { name: 'Text', exact: true });
   const signIn = async (page: Page, key: string) => {
     await page.getByLabel('API key').fill(key);
     await page.keyboard.press('Enter');
@@ -23,10 +24,10 @@ describe.runIf(hasBrowser())('an unsaved draft', () => {
   const startDraft = async (content: string) => {
     const { id } = await stage.memory.store({ content });
     const key = await command('keys', 'add');
-    const { page, close } = await stage.visit(`/ui/#/memory?id=${id}`);
+    const { page, close } = await stage.visit(`/ui/#/?open=${id}`);
     await signIn(page, key);
-    await page.getByRole('button', { name: 'Edit' }).click();
-    await page.getByLabel('Content').fill(`${content}, or so they say`);
+    await page.getByRole('button', { name: 'Edit', exact: true }).click();
+    await textField(page).fill(`${content}, or so they say`);
     return { id, key, page, close };
   };
 
@@ -37,17 +38,27 @@ describe.runIf(hasBrowser())('an unsaved draft', () => {
     await signIn(page, 'a wrong one');
     await page.getByText('The service did not accept this key.').waitFor();
     await signIn(page, KEY);
-    expect(await page.getByLabel('Content').inputValue()).toBe('The ferry leaves at nine, or so they say');
-    await page.getByRole('button', { name: 'Save' }).click();
+    expect(await textField(page).inputValue()).toBe('The ferry leaves at nine, or so they say');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
     await page.getByText('Changes saved.').waitFor();
     expect((await stage.memory.memory(id)).content).toBe('The ferry leaves at nine, or so they say');
-    await page.getByRole('button', { name: 'Edit' }).click();
-    await page.getByLabel('Content').fill('The ferry leaves at ten');
-    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('button', { name: 'Edit', exact: true }).click();
+    await textField(page).fill('The ferry leaves at ten');
+    await page.getByRole('button', { name: 'Discard', exact: true }).click();
     await page.goBack();
     await page.goForward();
-    await page.getByRole('button', { name: 'Edit' }).click();
-    expect(await page.getByLabel('Content').inputValue()).toBe('The ferry leaves at nine, or so they say');
+    await page.getByRole('button', { name: 'Edit', exact: true }).click();
+    expect(await textField(page).inputValue()).toBe('The ferry leaves at nine, or so they say');
+    await close();
+  });
+
+  it('survives a reload', async () => {
+    const { id, page, close } = await startDraft('The bridge is closed');
+    await page.reload();
+    expect(await textField(page).inputValue()).toBe('The bridge is closed, or so they say');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('Changes saved.').waitFor();
+    expect((await stage.memory.memory(id)).content).toBe('The bridge is closed, or so they say');
     await close();
   });
 
@@ -56,25 +67,41 @@ describe.runIf(hasBrowser())('an unsaved draft', () => {
     await page.getByRole('button', { name: 'Sign out' }).click();
     await asksForKey(page).waitFor();
     await signIn(page, KEY);
-    await page.getByRole('button', { name: 'Edit' }).click();
-    expect(await page.getByLabel('Content').inputValue()).toBe('The spare key is under the pot');
+    await page.getByRole('button', { name: 'Edit', exact: true }).click();
+    expect(await textField(page).inputValue()).toBe('The spare key is under the pot');
     await close();
   });
 
   it('survives a late error response to a request with a revoked API key', async () => {
     const { id, key, page, close } = await startDraft('The tram is late');
     const release = await hold(page, '**/update/*');
-    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
     await revoke(key);
     await asksForKey(page).waitFor();
     await signIn(page, KEY);
-    await page.getByLabel('Content').waitFor();
+    await textField(page).waitFor();
     const refused = page.waitForResponse((response) => response.url().includes('/update/'));
     release();
     expect((await refused).status()).toBe(401);
-    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
     await page.getByText('Changes saved.').waitFor();
     expect((await stage.memory.memory(id)).content).toBe('The tram is late, or so they say');
+    await close();
+  });
+
+  it('keeps what is typed while a save is under way, and saves it next', async () => {
+    const { id, page, close } = await startDraft('The ferry leaves at ten');
+    const release = await hold(page, /\/update\//);
+    await page.keyboard.press('Control+Enter');
+    await page.getByRole('button', { name: 'Saving…' }).waitFor();
+    await textField(page).fill('The ferry leaves at ten, from the old pier');
+    release();
+    await page.getByRole('button', { name: 'Save', exact: true }).waitFor();
+    expect((await stage.memory.memory(id)).content).toBe('The ferry leaves at ten, or so they say');
+    expect(await textField(page).inputValue()).toBe('The ferry leaves at ten, from the old pier');
+    await page.keyboard.press('Control+Enter');
+    await page.getByText('Changes saved.').waitFor();
+    expect((await stage.memory.memory(id)).content).toBe('The ferry leaves at ten, from the old pier');
     await close();
   });
 });

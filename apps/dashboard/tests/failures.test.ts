@@ -31,41 +31,40 @@ describe.runIf(hasBrowser())('dashboard during failures', () => {
 
   it('reports that a memory failed to reload after a saved change', async () => {
     const { id } = await stage.memory.store({ content: 'The well is deep' });
-    await goTo(`memory?id=${id}`);
-    await button('Edit').click();
-    await page.getByLabel('Content').fill('The well is shallow');
+    await goTo(`?open=${id}`);
+    await button(/^Edit$/).click();
+    await page.getByRole('textbox', { name: 'Text', exact: true }).fill('The well is shallow');
     await page.route('**/memories/*', (route) => route.abort());
     await button('Save').click();
     await page.getByText('Changes saved.').waitFor();
     await page.getByRole('alert').waitFor({ timeout: 20_000 });
     await page.unroute('**/memories/*');
-    await button('Try again').click();
+    await button('Try again').first().click();
     await page.locator('.memory .memory-text', { hasText: 'The well is shallow' }).waitFor();
   });
 
-  it('shows an error below the list if the next page fails to load, and retries', async () => {
-    await page.route('**/memories?*cursor=*', (route) => route.abort());
-    await goTo('explore');
+  it('shows an error with the list if the next page fails to load, and retries', async () => {
+    const turns = Array.from({ length: 250 }, (_, i) => ({ content: `Talk ${i}`, session_id: `talk-${1000 + i}` }));
+    expect((await stage.memory.storeBatch(turns)).failed_count).toBe(0);
+    await page.route('**/sessions?*cursor=*', (route) => route.abort());
+    await goTo('sessions');
     await page.locator('.row').first().waitFor();
     await eventually('the end of the first page', 20_000, async () => {
       await page.keyboard.press('End');
       return (await page.locator('.list > li').last().getAttribute('aria-posinset')) === '200' || undefined;
     });
     await page.getByRole('alert').waitFor({ timeout: 20_000 });
-    // Rows above move the end when they are rendered and measured.
-    const isEndVisible = async () => {
-      await page.keyboard.press('End');
-      return page.getByRole('alert').evaluate(isVisible);
-    };
-    await expect.poll(isEndVisible).toBe(true);
-    await page.unroute('**/memories?*cursor=*');
+    await page.unroute('**/sessions?*cursor=*');
     await button('Try again').click();
-    await page.locator('.list > li[aria-posinset="201"]').waitFor({ state: 'attached' });
-    expect(await page.getByRole('alert').count()).toBe(0);
+    await page.getByRole('alert').waitFor({ state: 'detached' });
+    await eventually('the next page', 20_000, async () => {
+      await page.keyboard.press('End');
+      return Number(await page.locator('.list > li').last().getAttribute('aria-posinset')) > 200 || undefined;
+    });
   });
 
   it('polls the service one request at a time, even if it is slow', async () => {
-    await page.locator('.figure').first().waitFor();
+    await page.locator('.live-live').waitFor();
     const paths: string[] = [];
     page.on('request', (request) => paths.push(new URL(request.url()).pathname));
     const release = await hold(page, '**/stats');
@@ -79,40 +78,48 @@ describe.runIf(hasBrowser())('dashboard during failures', () => {
     release();
   });
 
-  it('the dashboard during failures has no Cancel button while a memory is being forgotten', async () => {
-    const { id } = await stage.memory.store({ content: 'The lodger moved out' });
-    await goTo(`memory?id=${id}`);
-    await button('Forget…').click();
-    const release = await hold(page, `**/forget/${id}`);
-    await button('Forget memory').click();
-    await button('Close').waitFor();
-    expect(await button('Cancel').count()).toBe(0);
-    release();
-    await page.getByText('Memory forgotten.').waitFor();
-  });
-
-  it('shows when the service became unreachable, and recovers', async () => {
+  it('shows when the service became unreachable, keeps what it shows, and recovers by itself', async () => {
     const port = await freePort();
     const args = ['--port', String(port), '--db-path', join(createTemporaryFolder(), 'memory.db')];
     const first = launch(args, WORDS_ONLY);
     await untilHealthy(port, first);
     const memory = new MemoryClient({ url: `http://127.0.0.1:${port}` });
-    await memory.store({ content: 'stored before the outage' });
+    const store = (session_id: string) => memory.store({ content: `A turn of the ${session_id}`, session_id });
+    await store('before-the-outage');
     await page.goto('about:blank');
-    await page.goto(`http://127.0.0.1:${port}/ui/`);
-    await page.locator('.figure').first().waitFor();
-    expect(await page.locator('.live-live').textContent()).toBe('Live');
+    await page.goto(`http://127.0.0.1:${port}/ui/#/sessions`);
+    await page.locator('.row', { hasText: 'before-the-outage' }).waitFor();
+    await page.locator('.live', { hasText: /^Live$/ }).waitFor();
     await first.end('SIGKILL');
     await page.getByText(/Service unreachable since \d\d:\d\d; retrying/).waitFor();
-    expect(await page.locator('.figures.stale, .columns.stale').count()).toBe(2);
+    await page.locator('.live', { hasText: /^Unreachable since \d\d:\d\d$/ }).waitFor();
+    expect(await page.locator('.row', { hasText: 'before-the-outage' }).count()).toBe(1);
+    // A view that is opened during the outage.
+    await page.goto(`http://127.0.0.1:${port}/ui/#/session?id=before-the-outage`);
+    await page.getByRole('alert').waitFor();
     const second = launch(args, WORDS_ONLY);
     await untilHealthy(port, second);
-    await page.locator('.live-live', { hasText: 'Live' }).waitFor();
-    expect(await page.locator('.stale').count()).toBe(0);
-    await memory.store({ content: 'stored after the outage' });
-    await page.getByText('Stored 1 memory').first().waitFor();
+    await page.locator('.turn', { hasText: 'A turn of the before-the-outage' }).waitFor();
+    await page.locator('.live', { hasText: /^Live$/ }).waitFor();
+    expect(await page.getByRole('alert').count()).toBe(0);
+    expect(await page.getByText('Service unreachable').count()).toBe(0);
+    await page.getByRole('link', { name: 'Sessions', exact: true }).first().click();
+    await page.locator('.row').first().waitFor();
+    await store('after-the-outage');
+    await page.locator('.row', { hasText: 'after-the-outage' }).waitFor();
     await page.goto('about:blank');
     await second.end('SIGTERM');
+  });
+
+  it('shows an error that does not pass above the list, with a button that loads the list again', async () => {
+    const error = { error: { code: 'INTERNAL_ERROR', message: 'the list is broken' } };
+    await page.route('**/sessions?*', (route) => route.fulfill({ status: 500, json: error }));
+    await goTo('sessions');
+    await page.getByRole('alert').waitFor();
+    await page.unroute('**/sessions?*');
+    await button('Try again').click();
+    await page.locator('.row').first().waitFor();
+    expect(await page.getByRole('alert').count()).toBe(0);
   });
 
   it('stays in the current view when a consolidation run ends that was started in another view', async () => {
@@ -141,9 +148,10 @@ describe.runIf(hasBrowser())('dashboard during failures', () => {
         Object.defineProperty(document, 'hidden', { configurable: true, get: () => value });
         document.dispatchEvent(new Event('visibilitychange'));
       }, hidden);
-    await page.locator('.figure').first().waitFor();
+    await goTo('activity');
+    await page.locator('.live-live').waitFor({ state: 'attached' });
     await stage.memory.store({ content: 'The first of the swallows' });
-    await page.getByText('Stored 1 memory').first().waitFor();
+    await page.locator('.activity-list').getByText('The first of the swallows').waitFor();
     const others: Page[] = [page];
     // One more tab than a browser has connections.
     for (let i = 0; i < 7; i++) {
@@ -151,11 +159,11 @@ describe.runIf(hasBrowser())('dashboard during failures', () => {
       const other = await page.context().newPage();
       others.push(other);
       await other.goto(`${stage.url}/ui/`, { timeout: 20_000 });
-      await other.locator('.figure').first().waitFor();
+      await other.locator('.table-text').first().waitFor();
     }
-    const { id } = await stage.memory.store({ content: 'The last of the swallows' });
+    await stage.memory.store({ content: 'The last of the swallows' });
     await setHidden(page, false);
-    await page.locator(`.activity a[title="${id}"]`).first().waitFor();
+    await page.locator('.activity-list').getByText('The last of the swallows').waitFor();
   });
 
   it('works at a URL with proxy credentials, and does not show the credentials', async () => {
@@ -177,22 +185,16 @@ describe.runIf(hasBrowser())('dashboard during failures', () => {
       }
     });
     await page.reload();
-    await page.locator('.figure').first().waitFor();
+    await page.locator('.live-live').waitFor();
     await page.getByRole('radio', { name: 'Dark' }).check();
     expect(await page.evaluate(() => document.documentElement.dataset.theme)).toBe('dark');
   });
 
-  it('shows the overview for an unknown address', async () => {
+  it('shows the memories for an unknown address', async () => {
     for (const address of ['nowhere', 'constructor', '__proto__']) {
       await goTo(address);
-      await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
-      expect(await page.title()).toBe('Overview · memoryd');
+      await page.getByRole('link', { name: 'Memories', exact: true }).and(page.locator('[aria-current]')).waitFor();
+      expect(await page.title()).toBe('Memories · memoryd');
     }
   });
 });
-
-/** Returns whether an element is completely visible. */
-function isVisible(element: Element): boolean {
-  const { top, bottom } = element.getBoundingClientRect();
-  return top >= 0 && bottom <= innerHeight;
-}

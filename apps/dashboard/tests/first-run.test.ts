@@ -20,14 +20,13 @@ describe.runIf(hasBrowser())('dashboard of an empty store', () => {
     return visit.page.evaluate(() => navigator.clipboard.readText());
   };
 
-  it('shows the overview without a reload after the copied curl command stored a memory', async () => {
+  it('shows the table without a reload after the copied curl command stored a memory', async () => {
     const command = await copy('curl');
     expect(command).toContain(`'${stage.url}/store'`);
     const body = /-d '(.*)'/s.exec(command)?.[1] ?? '';
     const headers = { 'content-type': 'application/json' };
     expect((await fetch(`${stage.url}/store`, { method: 'POST', headers, body })).status).toBe(200);
-    await visit.page.locator('.figure').first().waitFor();
-    await visit.page.locator('.activity').getByText('Stored 1 memory').waitFor();
+    await visit.page.getByRole('grid').getByText('Ada is allergic to peanuts').waitFor();
     expect(visit.problems).toEqual([]);
   });
 
@@ -38,15 +37,13 @@ describe.runIf(hasBrowser())('dashboard of an empty store', () => {
     });
   });
 
-  it('stores a memory from the form, and shows a confirmation with a link to the memory', async () => {
+  it('stores a memory from the form, and shows it in the table, which opens it', async () => {
     const { page } = visit;
     await page.getByLabel('Content').fill('Ada is allergic to peanuts');
     await page.getByLabel('Session (optional)').fill('kitchen');
     await page.getByLabel(/Tags/).fill('family, food');
     await page.getByRole('button', { name: 'Store memory' }).click();
-    await page.getByText('Memory stored.').waitFor();
-    await page.locator('.figure').first().waitFor();
-    await page.getByRole('link', { name: 'Open the memory' }).click();
+    await page.getByRole('grid').getByText('Ada is allergic to peanuts').click();
     await page.locator('.memory', { hasText: 'Ada is allergic to peanuts' }).waitFor();
     const { memories } = await stage.memory.memories({});
     expect(memories).toMatchObject([
@@ -64,6 +61,6 @@ describe.runIf(hasBrowser())('dashboard of an empty store', () => {
     expect(await page.getByLabel('Content').inputValue()).toBe('Ada is allergic to peanuts');
     await page.getByLabel(/Tags/).fill('food');
     await page.getByRole('button', { name: 'Store memory' }).click();
-    await page.getByText('Memory stored.').waitFor();
+    await page.getByRole('grid').getByText('Ada is allergic to peanuts').waitFor();
   });
 });

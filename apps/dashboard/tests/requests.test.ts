@@ -35,36 +35,29 @@ describe.runIf(hasBrowser())('dashboard', () => {
     expect((await stage.memory.memory(id)).access_count).toBe(0);
   });
 
-  it('requests the list of users once, when the user field is used', async () => {
-    await stage.memory.store({ content: 'The quince jelly has a red label' });
+  it('requests the users only when the choice of the scope is opened', async () => {
+    await stage.memory.store({ content: 'The quince jelly has a red label', user_id: 'anna' });
     const requests: string[] = [];
-    page.on('request', (request) => requests.push(new URL(request.url()).pathname));
-    const countUsers = () => requests.filter((path) => path === '/users').length;
-    for (const name of ['Explore', 'Recall', 'Consolidation', 'Overview']) {
-      await page.getByRole('link', { name, exact: true }).click();
+    page.on('request', (request) => {
+      const { pathname, search } = new URL(request.url());
+      if (pathname === '/facets' || pathname === '/users') requests.push(`${pathname}${search}`);
+    });
+    const navigation = page.getByRole('navigation', { name: 'Views' });
+    for (const name of ['Recall', 'Sessions', 'Consolidation', 'Recall']) {
+      await navigation.getByRole('link', { name, exact: true }).click();
       await page.getByRole('heading', { name, exact: true }).waitFor();
     }
-    await expect.poll(() => requests.filter((path) => path === '/memories').length).toBeGreaterThan(0);
-    expect(countUsers()).toBe(0);
-    for (let i = 0; i < 3; i++) {
-      await page.getByLabel('User', { exact: true }).focus();
-      await page.getByLabel('Agent', { exact: true }).focus();
-    }
-    await expect.poll(countUsers).toBe(1);
+    expect(requests.filter((one) => /user/.test(one))).toEqual([]);
+    await page.getByRole('button', { name: /^Scope/ }).click();
+    await expect.poll(() => requests.some((one) => one.includes('field=user_id'))).toBe(true);
   });
 
   it('explains the format of a metadata filter if its value is missing', async () => {
-    await page.goto(`${stage.url}/ui/#/explore`);
+    await page.goto(`${stage.url}/ui/#/sessions`);
+    await page.getByRole('button', { name: '+ Filter' }).click();
     await page.getByLabel('Filter by').selectOption('metadata');
     await page.getByLabel('Metadata', { exact: true }).fill('room');
     await page.getByRole('button', { name: 'Add filter' }).click();
     await page.getByRole('alert').getByText('such as room=kitchen').waitFor();
-  });
-
-  it('shows “No recalls” in the latency chart only until the first recall', async () => {
-    await page.locator('.chart', { hasText: 'Latency' }).getByText('No recalls in the last 5 minutes').waitFor();
-    await stage.memory.recall({ query: 'quince' });
-    await page.locator('.chart', { hasText: 'Latency' }).getByText(/\d ms/).first().waitFor();
-    expect(await page.getByText('No recalls in the last 5 minutes').count()).toBe(0);
   });
 });

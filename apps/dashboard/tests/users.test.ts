@@ -34,15 +34,21 @@ describe.runIf(hasBrowser())('dashboard of a service with users', () => {
 
   const goTo = (address: string) => page.goto(`${stage.url}/ui/#/${address}`);
   const button = (name: string) => page.getByRole('button', { name, exact: true });
-  const userInput = () => page.getByLabel('User', { exact: true });
-  const rows = () => page.locator('.list > li');
+  const picker = () => page.getByRole('button', { name: /^Scope/ });
+  const userInput = () => page.getByLabel('User or agent');
+  const rows = () => page.locator('.list > li, .table-body > [role=row]');
   const sessionRow = (user: User) =>
     rows()
       .filter({ hasText: SESSION })
       .filter({ hasText: `User ${user}` });
   const choose = async (user: string) => {
+    await picker().click();
     await userInput().fill(user);
-    await button('Apply').click();
+    await userInput().press('Enter');
+  };
+  const showAll = async () => {
+    await picker().click();
+    await page.getByRole('link', { name: 'All users' }).click();
   };
   /** Fails if the view shows the name, a text or an id of a user. */
   const expectNoneFrom = async (user: User) => {
@@ -52,11 +58,10 @@ describe.runIf(hasBrowser())('dashboard of a service with users', () => {
 
   it('shows no data of other users in any view when a user is chosen', async () => {
     await choose('anna');
-    await page.locator('.figure', { hasText: 'Working' }).getByText('2', { exact: true }).waitFor();
-    for (const link of ['Explore', 'Sessions'] as const) {
+    for (const link of ['Memories', 'Sessions'] as const) {
       await page.getByRole('link', { name: link, exact: true }).click();
       // Polls, because the rows of the previous view are shown until those of the next view are loaded.
-      await expect.poll(() => rows().count()).toBe(link === 'Explore' ? 2 : 1);
+      await expect.poll(() => rows().count()).toBe(link === 'Memories' ? 2 : 1);
       await expectNoneFrom('ben');
     }
     await page.getByRole('link', { name: SESSION }).click();
@@ -66,7 +71,7 @@ describe.runIf(hasBrowser())('dashboard of a service with users', () => {
 
     await page.locator('.turn-head a').first().click();
     await page.locator('.memory', { hasText: SAME_TEXT }).waitFor();
-    expect(await page.locator('.details').textContent()).toContain('UserannaAgentcook');
+    expect(await page.locator('.details').last().textContent()).toContain('UserannaAgentcook');
 
     await page.getByRole('link', { name: 'Recall', exact: true }).click();
     await page.getByRole('searchbox').fill('where is the quince jelly');
@@ -79,14 +84,14 @@ describe.runIf(hasBrowser())('dashboard of a service with users', () => {
 
   it('shows the activity of the chosen user, or of all users if no user is chosen', async () => {
     const everybody = await stage.visit('/ui/');
-    await openWithEvents(page, `${stage.url}/ui/#/?user_id=anna`);
-    await openWithEvents(everybody.page, `${stage.url}/ui/`);
+    await openWithEvents(page, `${stage.url}/ui/#/activity?user_id=anna`);
+    await openWithEvents(everybody.page, `${stage.url}/ui/#/activity`);
     const labelJar = (user_id: string) => stage.memory.store({ user_id, content: 'The jar has a label' });
     const bens = await labelJar('ben');
     const annas = await labelJar('anna');
     const findEvents = (of: Page, user: User, id: string) =>
       of
-        .locator('.activity li', { has: of.locator(`a[title="${id}"]`) })
+        .locator('.entry', { has: of.locator(`a[title="${id}"]`) })
         .filter({ has: of.getByRole('link', { name: `User ${user}` }) });
     await findEvents(page, 'anna', annas.id).waitFor();
     await expectNoneFrom('ben');
@@ -107,11 +112,11 @@ describe.runIf(hasBrowser())('dashboard of a service with users', () => {
     await expectNoneFrom('anna');
     await page.reload();
     await page.locator('.result', { hasText: TEXTS.ben }).waitFor();
-    expect(await userInput().inputValue()).toBe('ben');
+    expect(await picker().textContent()).toBe('ben');
     await expectNoneFrom('anna');
     await page.goBack();
     await page.locator('.result', { hasText: TEXTS.anna }).waitFor();
-    expect(await userInput().inputValue()).toBe('anna');
+    expect(await picker().textContent()).toBe('anna');
     await expectNoneFrom('ben');
 
     const other = await stage.visit(new URL(page.url()).pathname + new URL(page.url()).hash);
@@ -122,8 +127,7 @@ describe.runIf(hasBrowser())('dashboard of a service with users', () => {
 
   it('shows the memories of all users, each with its user, when no user is chosen', async () => {
     await goTo('recall?query=quince+jelly&tag=jelly');
-    expect(await userInput().getAttribute('placeholder')).toBe('All users');
-    expect(await userInput().inputValue()).toBe('');
+    expect(await picker().textContent()).toBe('All users');
     await page.locator('.result', { hasText: TEXTS.anna }).getByRole('link', { name: 'User anna' }).waitFor();
     const sameText = page.locator('.result', { hasText: SAME_TEXT });
     await sameText.getByRole('link', { name: 'User anna' }).waitFor();
@@ -132,13 +136,13 @@ describe.runIf(hasBrowser())('dashboard of a service with users', () => {
     await page.locator('.result', { hasText: TEXTS.ben }).getByRole('link', { name: 'User ben' }).click();
     await rows().filter({ hasText: TEXTS.ben }).waitFor();
     await expectNoneFrom('anna');
-    await button('Show all').click();
+    await showAll();
     await rows().filter({ hasText: TEXTS.anna }).waitFor();
     await rows().filter({ hasText: TEXTS.ben }).waitFor();
   });
 
   it('lists sessions of two users with the same id separately', async () => {
-    await goTo('explore?by=session&tag=jelly');
+    await goTo('sessions?tag=jelly');
     await sessionRow('anna').waitFor();
     expect(await rows().count()).toBe(2);
     await sessionRow('ben').getByRole('link', { name: SESSION }).click();
@@ -149,79 +153,91 @@ describe.runIf(hasBrowser())('dashboard of a service with users', () => {
   });
 
   it('reports a memory of another user as missing', async () => {
-    await goTo(`memory?id=${ids.ben[1]}&user_id=anna`);
+    await goTo(`?open=${ids.ben[1]}&user_id=anna`);
     await page.getByRole('alert').waitFor();
     expect(await page.getByText(TEXTS.ben).count()).toBe(0);
     expect(visit.problems.filter((problem) => !problem.includes('404'))).toEqual([]);
   });
 
-  it('edits and forgets a memory as the chosen user', async () => {
+  it('edits and forgets a memory as the chosen user', { timeout: 60_000 }, async () => {
     const { id } = await stage.memory.store({ ...SAME, user_id: 'anna', content: 'The pot is blue' });
     const writes: string[] = [];
     page.on('request', (request) => {
       const { pathname, search } = new URL(request.url());
       if (/^\/(update|forget)\//.test(pathname)) writes.push(`${request.method()} ${search}`);
     });
-    await goTo(`memory?id=${id}&user_id=anna`);
+    await goTo(`?open=${id}&user_id=anna`);
     await button('Edit').click();
-    await page.getByLabel('Content').fill('The pot is green');
+    await page.getByRole('textbox', { name: 'Text', exact: true }).fill('The pot is green');
     await button('Save').click();
     await page.getByText('Changes saved.').waitFor();
     expect(await stage.memory.memory(id)).toMatchObject({ content: 'The pot is green', user_id: 'anna' });
-    await button('Forget…').click();
-    await button('Forget memory').click();
-    await page.getByText('Memory forgotten').waitFor();
+    await button('Forget').click();
+    await page.getByText('Memory forgotten').waitFor({ timeout: 30_000 });
     expect(writes).toEqual(['PUT ?user_id=anna', 'DELETE ?user_id=anna']);
   });
 
   it('shows shared memories, read-only, together with the memories of the chosen user on request', async () => {
     const { id } = await stage.memory.store({ content: 'The office shelf is closed on Fridays', tags: ['jelly'] });
-    await goTo('explore?tag=jelly');
-    await userInput().fill('anna');
-    await page.getByLabel('Include shared').check();
-    await button('Apply').click();
+    await goTo('?tag=jelly');
+    await choose('anna');
+    await expect.poll(() => rows().count()).toBe(2);
+    await picker().click();
+    await page.getByLabel('Include shared').click();
     await expect.poll(() => rows().count()).toBe(3);
     await expectNoneFrom('ben');
-    await page.locator(`a[title="${id}"]`).click();
+    await rows().filter({ hasText: 'The office shelf' }).locator('.table-text').click();
     await page.getByText('To change this shared memory').waitFor();
     expect(await button('Edit').count()).toBe(0);
-    await page.locator('main').getByRole('link', { name: 'show all' }).click();
+    await page.locator('.beside').getByRole('link', { name: 'show all' }).click();
     await button('Edit').waitFor();
     await stage.memory.forget(id);
   });
 
   it('shows only the memories of the chosen agent', async () => {
-    await goTo('explore?tag=jelly');
-    await page.getByLabel('Agent', { exact: true }).fill('cook');
-    await button('Apply').click();
-    await expect.poll(() => rows().allInnerTexts()).toEqual([expect.stringContaining(SAME_TEXT)]);
-    expect(await page.locator('.row').getByRole('link', { name: 'User anna' }).count()).toBe(1);
+    await goTo('recall?query=quince+jelly&tag=jelly');
+    await picker().click();
+    await page.getByRole('link', { name: /^cook\s*1$/ }).click();
+    await expect.poll(() => page.locator('.result').allInnerTexts()).toEqual([expect.stringContaining(SAME_TEXT)]);
+    expect(await page.locator('.result').getByRole('link', { name: 'User anna' }).count()).toBe(1);
   });
 
-  it('suggests existing users, accepts any other user, and reports that an unknown user has no memories', async () => {
-    const suggested = () =>
-      page.locator('#users option').evaluateAll((all) => all.map((one) => one.getAttribute('value')));
-    await userInput().focus();
-    await expect.poll(suggested).toEqual(['anna', 'ben']);
-    await goTo('explore');
+  it('finds users by their first letters with the number of their memories, and accepts any other user', async () => {
+    await goTo('sessions');
+    await picker().click();
+    await page.getByRole('link', { name: /^anna\s*2$/ }).waitFor();
+    await page.getByRole('link', { name: /^ben\s*2$/ }).waitFor();
+    await userInput().fill('an');
+    await page.getByRole('link', { name: /^ben/ }).waitFor({ state: 'detached' });
+    await userInput().press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => picker().textContent()).toBe('anna');
     await choose('nobody');
-    await page.getByText('No memories of this user or agent').waitFor();
-    await page.locator('main').getByRole('link', { name: 'show all' }).click();
+    await page.getByText('No sessions match these filters').waitFor();
+    await showAll();
     await rows().first().waitFor();
-    expect(await userInput().inputValue()).toBe('');
+    expect(await picker().textContent()).toBe('All users');
+  });
+
+  it('includes shared memories on request', async () => {
+    await goTo('sessions?user_id=anna');
+    await picker().click();
+    await page.getByLabel('Include shared').click();
+    await expect.poll(() => page.url()).toContain('shared=true');
   });
 
   it('reports an invalid user in the address, and offers to show all users', async () => {
-    await goTo(`explore?user_id=${'x'.repeat(257)}`);
+    await goTo(`sessions?user_id=${'x'.repeat(257)}`);
     await page.getByRole('alert').getByText('1 to 256 characters').waitFor();
-    await button('Show all').click();
+    await showAll();
     await rows().first().waitFor();
     expect(visit.problems).toEqual([]);
   });
 
   it('moves the focus to the content when a user is chosen', async () => {
+    await goTo('sessions');
     await choose('anna');
-    await page.locator('.figure').first().waitFor();
+    await sessionRow('anna').waitFor();
     expect(await page.evaluate(() => document.activeElement?.tagName)).toBe('MAIN');
   });
 

@@ -1,33 +1,27 @@
-import type { Consolidation } from '@memoryd/client';
+import { type Consolidation, MemoryError } from '@memoryd/client';
 import { useMemo, useState } from 'preact/compat';
-import { formatDateTime, formatRelativeTime } from '../format.ts';
+import { formatDateTime, formatNumber, formatRelativeTime } from '../format.ts';
 import { type LoadPage, usePages } from '../paging.ts';
 import { CorrectionsPanel } from '../parts/corrections-panel.tsx';
-import { Failure, Loading, Nothing } from '../parts/notice.tsx';
+import { Nothing } from '../parts/notice.tsx';
+import { PagedList } from '../parts/paged-list.tsx';
 import { PlanPanel } from '../parts/plan-panel.tsx';
 import { getSummary, RunState } from '../parts/run-state.tsx';
-import { VirtualList } from '../parts/virtual-list.tsx';
+import { getTab, Tabs } from '../parts/tabs.tsx';
+import { useResource } from '../resource.ts';
 import { getAddress, goTo } from '../route.ts';
-import { useService } from '../service.tsx';
+import { type Memories, useService } from '../service.tsx';
 import { useWatch } from '../watch.tsx';
 
 const PAGE_RUNS = 50;
 const RUN_PX = 84;
 
-/** Lists the consolidation runs. Previews and starts a new run. */
-export function ConsolidationPage() {
+/** Lists the consolidation runs and the suggested corrections. Previews and starts a new run. */
+export function ConsolidationPage({ params }: { params: URLSearchParams }) {
   const { scopeKey } = useService();
   const { stats } = useWatch();
-  const load = useMemo(
-    (): LoadPage<Consolidation> => async (memory, cursor, signal) => {
-      const page = { limit: PAGE_RUNS, ...(cursor !== undefined && { cursor }) };
-      const { consolidations, total, next_cursor } = await memory.consolidations(page, { signal });
-      return { items: consolidations, total, next: next_cursor };
-    },
-    [],
-  );
-  const { items, total, isLoaded, error, loadMore, retry } = usePages(load);
-  const [isPreviewing, setIsPreviewing] = useState(false);
+  const { value: count, reload } = useResource(loadCorrectionCount);
+  const tab = getTab(params, ['runs', 'corrections']);
   return (
     <>
       <header className="title">
@@ -39,6 +33,43 @@ export function ConsolidationPage() {
           {scopeKey !== '' && ' Runs cover all users and agents.'}
         </p>
       </header>
+      <Tabs
+        label="Parts of Consolidation"
+        view="consolidation"
+        current={tab}
+        tabs={[
+          ['runs', 'Runs'],
+          ['corrections', count === undefined ? 'Corrections' : `Corrections ${formatNumber(count)}`],
+        ]}
+      />
+      {tab === 'runs' ? <Runs /> : <CorrectionsPanel params={params} onDecided={reload} />}
+    </>
+  );
+}
+
+/** Returns the number of pending corrections; undefined if the API key may not decide corrections. */
+async function loadCorrectionCount(memory: Memories, signal: AbortSignal): Promise<number | undefined> {
+  try {
+    return (await memory.corrections({ limit: 1 }, { signal })).total;
+  } catch (error) {
+    if (error instanceof MemoryError && error.code === 'FORBIDDEN') return undefined;
+    throw error;
+  }
+}
+
+function Runs() {
+  const load = useMemo(
+    (): LoadPage<Consolidation> => async (memory, place, signal) => {
+      const page = { limit: PAGE_RUNS, ...place };
+      const { consolidations, total, next_cursor } = await memory.consolidations(page, { signal });
+      return { items: consolidations, total, next: next_cursor };
+    },
+    [],
+  );
+  const pages = usePages(load);
+  const [isPreviewing, setIsPreviewing] = useState(false);
+  return (
+    <>
       {isPreviewing ? (
         <PlanPanel onDone={(id) => goTo(getAddress('run', { id }))} onCancel={() => setIsPreviewing(false)} />
       ) : (
@@ -48,33 +79,26 @@ export function ConsolidationPage() {
           </button>
         </div>
       )}
-      <CorrectionsPanel />
-      <h2>Runs</h2>
-      {!isLoaded && error === undefined && <Loading what="runs" />}
-      {isLoaded && total === 0 && (
-        <Nothing title="No runs yet">
-          <p>Each run appears here with all its changes.</p>
-        </Nothing>
-      )}
-      {items.length > 0 && (
-        <VirtualList
-          label="Runs"
-          items={items}
-          total={total}
-          getKey={({ id }) => id}
-          estimatePx={RUN_PX}
-          onNearEnd={loadMore}
-        >
-          {(run) => (
-            <div className="row row-line">
-              <a href={getAddress('run', { id: run.id })}>{formatDateTime(run.started_at)}</a>
-              <RunState run={run} />
-              <span className="soft">{getSummary(run)}</span>
-            </div>
-          )}
-        </VirtualList>
-      )}
-      {error !== undefined && <Failure error={error} onRetry={retry} />}
+      <PagedList
+        label="Runs"
+        what="runs"
+        empty={
+          <Nothing title="No runs yet">
+            <p>Each run appears here with all its changes.</p>
+          </Nothing>
+        }
+        pages={pages}
+        getKey={({ id }) => id}
+        estimatePx={RUN_PX}
+      >
+        {(run) => (
+          <div className="row row-line">
+            <a href={getAddress('run', { id: run.id })}>{formatDateTime(run.started_at)}</a>
+            <RunState run={run} />
+            <span className="soft">{getSummary(run)}</span>
+          </div>
+        )}
+      </PagedList>
     </>
   );
 }

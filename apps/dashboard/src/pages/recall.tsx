@@ -1,9 +1,7 @@
-import type { RecallRequest, RecallResult } from '@memoryd/client';
+import type { MemoryEvent, RecallRequest, RecallResult } from '@memoryd/client';
 import { getScoreWord } from '@memoryd/contract/score-words';
-import { useMemo } from 'preact/compat';
-import { useDebouncedInput } from '../debounced-input.ts';
+import { useMemo, useRef } from 'preact/compat';
 import { parseFilter } from '../filter.ts';
-import { focusOnMount } from '../focus.ts';
 import { formatCount } from '../format.ts';
 import { FilterChips } from '../parts/filter-chips.tsx';
 import { MemoryMeta, MemoryText } from '../parts/labels.tsx';
@@ -12,49 +10,40 @@ import { Failure, Nothing } from '../parts/notice.tsx';
 import { RecallCode } from '../parts/recall-code.tsx';
 import { ScoreParts } from '../parts/score-parts.tsx';
 import { useResource } from '../resource.ts';
-import { getAddress, getCurrentParams, getScopeRequest, goTo } from '../route.ts';
+import { getAddress, getScopeRequest, goTo, setParams } from '../route.ts';
+import { useRowKeys } from '../row-keys.ts';
 import { getParts, sumPositive } from '../score.ts';
 import type { Memories } from '../service.tsx';
-
-/** Pause in typing after which the query is sent; longer than the pause between two keys of a slow typist. */
-const TYPING_PAUSE_MS = 400;
+import { useStable } from '../stable.ts';
 
 const SIZES = [5, 10, 20, 50];
 const DEFAULT_SIZE = 10;
 
-/** Recalls memories as the user types, and explains each score. */
+/** New memories do not change the results until the question is asked again. */
+const isChangedBy = ({ type }: MemoryEvent) => type === 'updated' || type === 'forgotten';
+
+/** Recalls memories for the question in the search field as the user types, and explains each score. */
 export function RecallPage({ params }: { params: URLSearchParams }) {
-  const [query, setQuery] = useDebouncedInput(
-    params.get('query') ?? '',
-    (text) => setParam('query', text),
-    TYPING_PAUSE_MS,
-  );
-  const request = useMemo(() => getRequest(params), [params]);
+  // Stable, because an opened memory changes the address, too.
+  const request = useStable(getRequest(params));
   const load = useMemo(
     () =>
       request && ((memory: Memories, signal: AbortSignal) => memory.recall({ ...request, track: false }, { signal })),
     [request],
   );
-  const { value, error, loading, reload } = useResource(load);
+  const { value, error, loading, reload } = useResource(load, isChangedBy);
   return (
     <>
       <header className="title">
         <h1>Recall</h1>
       </header>
       <div className="recall-bar">
-        <input
-          type="search"
-          aria-label="Query"
-          placeholder="Ask a question or type a few words"
-          ref={focusOnMount}
-          value={query}
-          onChange={(event) => setQuery(event.currentTarget.value)}
-        />
+        <FilterChips params={params} onChange={showParams} />
         <label className="inline">
           Results
           <select
             value={request?.top_k ?? DEFAULT_SIZE}
-            onChange={(event) => setParam('top_k', event.currentTarget.value)}
+            onChange={(event) => setParams({ top_k: event.currentTarget.value })}
           >
             {SIZES.map((size) => (
               <option key={size}>{size}</option>
@@ -65,13 +54,12 @@ export function RecallPage({ params }: { params: URLSearchParams }) {
           <input
             type="checkbox"
             checked={params.get('only_relevant') === 'true'}
-            onChange={(event) => setParam('only_relevant', event.currentTarget.checked ? 'true' : '')}
+            onChange={(event) => setParams({ only_relevant: event.currentTarget.checked ? 'true' : '' })}
           />
           Hide weak results
         </label>
       </div>
-      <FilterChips params={params} onChange={showParams} />
-      {error !== undefined && <Failure error={error} onRetry={reload} />}
+      <Failure error={error} onRetry={reload} />
       {request ? (
         <Results
           results={value?.results}
@@ -91,13 +79,6 @@ export function RecallPage({ params }: { params: URLSearchParams }) {
 
 function showParams(params: URLSearchParams): void {
   goTo(getAddress('recall', params), { replace: true });
-}
-
-function setParam(name: string, value: string): void {
-  const params = getCurrentParams();
-  if (value === '') params.delete(name);
-  else params.set(name, value);
-  showParams(params);
 }
 
 function getRequest(params: URLSearchParams): RecallRequest | undefined {
@@ -121,6 +102,8 @@ interface ResultsProps {
 }
 
 function Results({ results, isTruncated, loading, hidesWeak }: ResultsProps) {
+  const list = useRef<HTMLOListElement>(null);
+  useRowKeys(list);
   const widest = Math.max(0.001, ...(results ?? []).map(({ explanation }) => sumPositive(getParts(explanation))));
   return (
     <section aria-label="Results" aria-busy={loading}>
@@ -137,7 +120,7 @@ function Results({ results, isTruncated, loading, hidesWeak }: ResultsProps) {
           </p>
         </Nothing>
       )}
-      <ol className="results">
+      <ol ref={list} className="results">
         {results?.map((result) => (
           <li key={result.id}>
             <Result result={result} widest={widest} />

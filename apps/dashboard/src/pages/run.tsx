@@ -1,12 +1,13 @@
 import type { ConsolidationChange } from '@memoryd/client';
 import { useCallback, useMemo, useState } from 'preact/compat';
+import { useAction } from '../action.ts';
 import { formatCount, formatDateTime, formatNumber } from '../format.ts';
 import { type LoadPage, usePages } from '../paging.ts';
 import { ChangeRow } from '../parts/change-row.tsx';
 import { Failure, Loading, Nothing, Notice } from '../parts/notice.tsx';
+import { PagedList } from '../parts/paged-list.tsx';
 import { getSummary, RunState } from '../parts/run-state.tsx';
 import { UndoDialog } from '../parts/undo-dialog.tsx';
-import { VirtualList } from '../parts/virtual-list.tsx';
 import { useResource } from '../resource.ts';
 import { getAddress } from '../route.ts';
 import { type Memories, useService } from '../service.tsx';
@@ -37,7 +38,7 @@ export function RunPage({ params }: { params: URLSearchParams }) {
           </p>
         )}
       </header>
-      {error !== undefined && <Failure error={error} onRetry={reload} />}
+      <Failure error={error} onRetry={reload} />
       {!run && loading && <Loading what="the run" />}
       {run?.status === 'completed' && (
         <div className="actions">
@@ -47,7 +48,7 @@ export function RunPage({ params }: { params: URLSearchParams }) {
         </div>
       )}
       {run?.status === 'undone' && <Notice kind="plain">This run was undone, and its changes were reverted.</Notice>}
-      {run && <Changes runId={id} />}
+      {run && <Changes runId={id} canUndo={run.status === 'completed'} />}
       {isConfirming && <UndoDialog runId={id} onClose={() => setIsConfirming(false)} onDone={reload} />}
     </>
   );
@@ -61,40 +62,77 @@ type Kind = ConsolidationChange['kind'];
  */
 const PAGE_CHANGES = 10_000;
 
-function Changes({ runId }: { runId: string }) {
+function Changes({ runId, canUndo }: { runId: string; canUndo: boolean }) {
   const load = useMemo(
-    (): LoadPage<ConsolidationChange> => async (memory, cursor, signal) => {
-      const page = { id: runId, limit: PAGE_CHANGES, ...(cursor !== undefined && { cursor }) };
+    (): LoadPage<ConsolidationChange> => async (memory, place, signal) => {
+      const page = { id: runId, limit: PAGE_CHANGES, ...place };
       const { changes, total, next_cursor } = await memory.consolidation(page, { signal });
       return { items: changes, total, next: next_cursor };
     },
     [runId],
   );
-  const { items, total, isLoaded, error, loadMore, retry } = usePages(load);
+  const pages = usePages(load);
+  const { items, total, isLoaded } = pages;
   const [kind, setKind] = useState<Kind>();
+  /** Memories whose changes were undone here. The rows stay, so that the list does not move. */
+  const [undone, setUndone] = useState<ReadonlySet<string>>(new Set());
   const shown = useMemo(
     () => (kind === undefined ? sortByKind(items) : items.filter((change) => change.kind === kind)),
     [items, kind],
   );
   return (
     <>
-      {!isLoaded && error === undefined && <Loading what="changes" />}
-      {isLoaded && total === 0 && <Nothing title="No changes" />}
       {isLoaded && total > 0 && <Kinds changes={items} total={total} kind={kind} onChoose={setKind} />}
-      {shown.length > 0 && (
-        <VirtualList
-          key={kind ?? 'all'}
-          label="Changes"
-          items={shown}
-          total={kind === undefined ? total : shown.length}
-          getKey={({ kind, memory_id, merged_into }) => `${kind} ${memory_id} ${merged_into}`}
-          estimatePx={CHANGE_PX}
-          onNearEnd={loadMore}
-        >
-          {(change) => <ChangeRow change={change} />}
-        </VirtualList>
+      <PagedList
+        key={kind ?? 'all'}
+        label="Changes"
+        what="changes"
+        empty={<Nothing title="No changes" />}
+        pages={{ ...pages, items: shown, total: kind === undefined ? total : shown.length }}
+        getKey={({ kind, memory_id, merged_into }) => `${kind} ${memory_id} ${merged_into}`}
+        estimatePx={CHANGE_PX}
+      >
+        {(change) => (
+          <ChangeRow change={change}>
+            {canUndo && (
+              <UndoChange
+                runId={runId}
+                memoryId={change.memory_id}
+                isUndone={undone.has(change.memory_id)}
+                onDone={() => setUndone((before) => new Set(before).add(change.memory_id))}
+              />
+            )}
+          </ChangeRow>
+        )}
+      </PagedList>
+    </>
+  );
+}
+
+interface UndoChangeProps {
+  runId: string;
+  memoryId: string;
+  isUndone: boolean;
+  onDone: () => void;
+}
+
+/** Undoes the changes that a run made to one memory. The rest of the run stays. */
+function UndoChange({ runId, memoryId, isUndone, onDone }: UndoChangeProps) {
+  const { memory } = useService();
+  const { run, isBusy, error } = useAction(async () => {
+    await memory.undo(runId, { memory_id: memoryId });
+    onDone();
+  });
+  return (
+    <>
+      {isUndone ? (
+        <b role="status">Undone</b>
+      ) : (
+        <button type="button" className="quiet" disabled={isBusy} onClick={() => run()}>
+          Undo this change
+        </button>
       )}
-      {error !== undefined && <Failure error={error} onRetry={retry} />}
+      <Failure error={error} />
     </>
   );
 }

@@ -1,11 +1,11 @@
-import type { SessionMemory } from '@memoryd/client';
+import type { MemoryEvent, SessionMemory } from '@memoryd/client';
 import { useMemo } from 'preact/compat';
-import { capitalize, formatCount, formatDate, formatTime } from '../format.ts';
+import { capitalize, formatDate, formatMemories, formatTime } from '../format.ts';
 import { type LoadPage, usePages } from '../paging.ts';
 import { MemoryText, OwnerLinks, Tags } from '../parts/labels.tsx';
-import { Failure, Loading, Nothing } from '../parts/notice.tsx';
+import { Failure, Nothing, Outdated, Skeleton } from '../parts/notice.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
-import { getAddress } from '../route.ts';
+import { getAddress, getOpenAddress } from '../route.ts';
 
 const PAGE_ITEMS = 500;
 const TURN_PX = 96;
@@ -14,30 +14,35 @@ const TURN_PX = 96;
 export function SessionPage({ params }: { params: URLSearchParams }) {
   const id = params.get('id') ?? '';
   const load = useMemo(
-    (): LoadPage<SessionMemory> => async (memory, cursor, signal) => {
-      const page = { session_id: id, limit: PAGE_ITEMS, ...(cursor !== undefined && { cursor }) };
+    (): LoadPage<SessionMemory> => async (memory, place, signal) => {
+      const page = { session_id: id, limit: PAGE_ITEMS, ...place };
       const { memories, total, next_cursor } = await memory.session(page, { signal });
       return { items: memories, total, next: next_cursor };
     },
     [id],
   );
-  const { items, total, isLoaded, error, loadMore, retry } = usePages(load);
+  const isChangedBy = (event: MemoryEvent) =>
+    event.type === 'updated' ||
+    event.type === 'forgotten' ||
+    (event.type === 'stored' && (event.session_id ?? id) === id);
+  const { items, total, isLoaded, isOutdated, error, loadMore, retry } = usePages(load, isChangedBy);
   return (
     <>
       <header className="title">
         <p className="soft">
-          <a href={getAddress('explore', { by: 'session' })}>Sessions</a>
+          <a href={getAddress('sessions')}>Sessions</a>
         </p>
         <h1 className="long">{id}</h1>
         {isLoaded && (
           <p className="soft" role="status">
-            {formatCount(total, 'memory', 'memories')}, oldest first ·{' '}
-            <a href={getAddress('explore', { session_id: id })}>Show as list</a> ·{' '}
+            {formatMemories(total)}, oldest first · <a href={getAddress('', { session_id: id })}>Show as list</a> ·{' '}
             <a href={getAddress('recall', { session_id: id })}>Recall in this session</a>
+            {isOutdated && <Outdated onReload={retry} />}
           </p>
         )}
       </header>
-      {!isLoaded && error === undefined && <Loading what="the transcript" />}
+      <Failure error={error} onRetry={retry} />
+      {!isLoaded && error === undefined && <Skeleton what="the transcript" />}
       {isLoaded && total === 0 && <Nothing title="No memories in this session" />}
       {items.length > 0 && (
         <VirtualList
@@ -51,7 +56,6 @@ export function SessionPage({ params }: { params: URLSearchParams }) {
           {(turn, index) => <Turn turn={turn} before={items[index - 1]} />}
         </VirtualList>
       )}
-      {error !== undefined && <Failure error={error} onRetry={retry} />}
     </>
   );
 }
@@ -70,7 +74,7 @@ function Turn({ turn, before }: { turn: SessionMemory; before: SessionMemory | u
     <article className="turn">
       {(!before || formatDate(before.created_at) !== date) && <h2 className="turn-day">{date}</h2>}
       <p className="turn-head">
-        {role !== undefined && <b>{capitalize(role)}</b>} <a href={getAddress('memory', { id })}>{formatTime(at)}</a>
+        {role !== undefined && <b>{capitalize(role)}</b>} <a href={getOpenAddress(id)}>{formatTime(at)}</a>
       </p>
       <MemoryText id={id}>{content}</MemoryText>
       <div className="meta">

@@ -1,37 +1,34 @@
 import { useId, useState } from 'preact/compat';
+import { useAction } from '../action.ts';
 import { parseTags } from '../draft.ts';
-import { useService } from '../service.tsx';
+import { useStore } from '../store-memory.ts';
 import { Failure } from './notice.tsx';
 
 const EMPTY = { content: '', session: '', tags: '' };
 
 /** A form that stores a memory. `onStored` receives the id of the memory. */
 export function AddMemoryForm({ onStored }: { onStored: (id: string) => void }) {
-  const { memory, handleAuthError } = useService();
+  const store = useStore();
   const [fields, setFields] = useState(EMPTY);
-  const [error, setError] = useState<unknown>();
-  const [isBusy, setIsBusy] = useState(false);
   const id = useId();
-  const store = async (event: Event) => {
-    event.preventDefault();
-    setIsBusy(true);
-    setError(undefined);
-    try {
+  const { run, isBusy, error } = useAction(
+    () => {
       const { content, session, tags } = fields;
-      const session_id = session.trim() || null;
-      const stored = await memory.store({ content, session_id, tags: parseTags(tags), source: 'dashboard' });
+      return store({ content, session_id: session.trim() || null, tags: parseTags(tags) });
+    },
+    (stored) => {
       setFields(EMPTY);
-      onStored(stored.id);
-    } catch (failure) {
-      handleAuthError(failure);
-      setError(failure);
-    }
-    setIsBusy(false);
+      onStored(stored);
+    },
+  );
+  const submit = (event: Event) => {
+    event.preventDefault();
+    void run();
   };
   return (
-    <form className="panel stack" aria-labelledby={`${id}-title`} onSubmit={store}>
+    <form className="panel stack" aria-labelledby={`${id}-title`} onSubmit={submit}>
       <h2 id={`${id}-title`}>Add a memory</h2>
-      {error !== undefined && <Failure error={error} />}
+      <Failure error={error} />
       <label htmlFor={`${id}-content`}>Content</label>
       <textarea
         id={`${id}-content`}

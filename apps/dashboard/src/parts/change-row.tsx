@@ -1,6 +1,6 @@
 import { type ConsolidationChange, MemoryError } from '@memoryd/client';
 import { type ReactNode, useCallback } from 'preact/compat';
-import { formatCount } from '../format.ts';
+import { formatMemories } from '../format.ts';
 import { useResource } from '../resource.ts';
 import { type Memories, useService } from '../service.tsx';
 import { MemoryLink, MemoryText } from './labels.tsx';
@@ -19,8 +19,14 @@ const KINDS: Readonly<Record<ConsolidationChange['kind'], { label: string; sign:
   evicted: { label: 'Evicted: moved to the archive', sign: '−' },
 };
 
+interface ChangeRowProps {
+  change: ConsolidationChange;
+  /** Controls of the change. */
+  children?: ReactNode;
+}
+
 /** A change of a consolidation run as a line of a diff. */
-export function ChangeRow({ change }: { change: ConsolidationChange }) {
+export function ChangeRow({ change, children }: ChangeRowProps) {
   const { label, sign } = KINDS[change.kind];
   return (
     <ChangeLine sign={sign} label={change.reason === 'maximum' ? `${label} (tier full)` : label} id={change.memory_id}>
@@ -28,6 +34,7 @@ export function ChangeRow({ change }: { change: ConsolidationChange }) {
       <RelatedMemory label="Merged into" id={change.merged_into} />
       <RelatedMemory label="Superseded by" id={change.superseded_by} />
       {change.derived_from && <Sources ids={change.derived_from} />}
+      {children}
     </ChangeLine>
   );
 }
@@ -58,12 +65,12 @@ export function ChangeLine({ sign, label, id, text, children }: ChangeLineProps)
           </p>
         )}
         <div className="meta">
-          {children}
           {id !== undefined && (
             <span>
               Memory <MemoryLink id={id} />
             </span>
           )}
+          {children}
         </div>
       </div>
     </article>
@@ -105,7 +112,7 @@ const MAX_SHOWN_SOURCES = 8;
 export function Sources({ ids }: { ids: readonly string[] }) {
   return (
     <span className="ids">
-      Distilled from {formatCount(ids.length, 'memory', 'memories')}:
+      Distilled from {formatMemories(ids.length)}:
       {ids.slice(0, MAX_SHOWN_SOURCES).map((id) => (
         <MemoryLink key={id} id={id} />
       ))}

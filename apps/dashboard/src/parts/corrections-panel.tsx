@@ -1,13 +1,19 @@
-import type { Correction } from '@memoryd/client';
-import { MemoryError } from '@memoryd/client';
-import { useCallback, useState } from 'preact/compat';
-import { formatCount, formatDateTime } from '../format.ts';
-import { useResource } from '../resource.ts';
-import { type Memories, useService } from '../service.tsx';
-import { Failure } from './notice.tsx';
+import { type Correction, MemoryError } from '@memoryd/client';
+import { useMemo, useRef, useState } from 'preact/compat';
+import { formatCount } from '../format.ts';
+import { useKeys } from '../keys.ts';
+import { type LoadPage, usePages } from '../paging.ts';
+import { getAddress, goTo } from '../route.ts';
+import { focusRow } from '../row-keys.ts';
+import { useService } from '../service.tsx';
+import { DateTime, MemoryLink, OwnerLinks } from './labels.tsx';
+import { Failure, Nothing, Notice } from './notice.tsx';
+import { PagedList } from './paged-list.tsx';
+import { TextDiff } from './text-diff.tsx';
+import './corrections-panel.css';
 
-/** Maximum listed corrections. Further ones follow once these are decided. */
-const MAX_LISTED = 20;
+const PAGE_CORRECTIONS = 100;
+const PAIR_PX = 200;
 
 const REASONS: Record<Correction['reason'], string> = {
   change: 'Says that something changed',
@@ -17,68 +23,165 @@ const REASONS: Record<Correction['reason'], string> = {
   negation: 'No longer denied',
 };
 
-/** Lists the pending corrections that consolidation suggests. Renders nothing without any, or without permission. */
-export function CorrectionsPanel() {
-  const load = useCallback(
-    (memory: Memories, signal: AbortSignal) => memory.corrections({ limit: MAX_LISTED }, { signal }),
-    [],
+type State = Correction['state'];
+const STATES: Readonly<Record<State, string>> = { pending: 'To decide', accepted: 'Accepted', declined: 'Declined' };
+
+interface CorrectionsPanelProps {
+  params: URLSearchParams;
+  /** Called after a decision. */
+  onDecided: () => void;
+}
+
+/** Lists the pairs that consolidation suggests as corrections. Accepts, declines and undoes with buttons or keys. */
+export function CorrectionsPanel({ params, onDecided }: CorrectionsPanelProps) {
+  const { memory, handleAuthError } = useService();
+  const state = (Object.keys(STATES) as State[]).find((one) => one === params.get('state')) ?? 'pending';
+  const load = useMemo(
+    (): LoadPage<Correction> => async (memory, place, signal) => {
+      const page = { state, limit: PAGE_CORRECTIONS, ...place };
+      const { corrections, total, next_cursor } = await memory.corrections(page, { signal });
+      return { items: corrections, total, next: next_cursor };
+    },
+    [state],
   );
-  const { value, error, reload } = useResource(load);
-  if (error instanceof MemoryError && error.code === 'FORBIDDEN') return null;
-  if (error !== undefined) return <Failure error={error} onRetry={reload} />;
-  if (!value || value.total === 0) return null;
+  const pages = usePages(load);
+  const { total, isLoaded, error } = pages;
+  /** Decisions made here. A decided pair stays in its place, so that the decision can be undone. */
+  const [decided, setDecided] = useState<ReadonlyMap<string, State>>(new Map());
+  const [busy, setBusy] = useState<ReadonlySet<string>>(new Set());
+  const [failed, setFailed] = useState<{ id: string; error: unknown }>();
+  const getState = (id: string): State => decided.get(id) ?? state;
+  const decide = async (id: string, accept: boolean) => {
+    if (busy.has(id) || getState(id) === (accept ? 'accepted' : 'declined')) return;
+    setBusy((before) => new Set(before).add(id));
+    setFailed(undefined);
+    try {
+      const { state: now } = await memory.decideCorrection(id, { accept });
+      setDecided((before) => new Map(before).set(id, now));
+      onDecided();
+    } catch (failure) {
+      handleAuthError(failure);
+      setFailed({ id, error: failure });
+    }
+    setBusy((before) => new Set([...before].filter((one) => one !== id)));
+  };
+  const lastAccepted = useRef<string>(undefined);
+  const decideByKey = (id: string, accept: boolean) => {
+    void decide(id, accept);
+    if (accept) lastAccepted.current = id;
+    // The next pair is decided next.
+    const list = document.activeElement?.closest('.list');
+    if (list) focusRow(list, 1);
+  };
+  /** Acts on the pair that has the focus. */
+  const withPair = (act: (id: string) => void) => () => {
+    const id = document.activeElement?.closest<HTMLElement>('[data-row]')?.dataset.row;
+    if (id !== undefined) act(id);
+  };
+  useKeys({
+    a: withPair((id) => decideByKey(id, true)),
+    d: withPair((id) => decideByKey(id, false)),
+    u: withPair((id) => {
+      const accepted = getState(id) === 'accepted' ? id : lastAccepted.current;
+      if (accepted !== undefined && getState(accepted) === 'accepted') void decide(accepted, false);
+    }),
+  });
+  if (error instanceof MemoryError && error.code === 'FORBIDDEN') {
+    return (
+      <Notice kind="plain">
+        Corrections need an API key with the scope <code>write</code>.
+      </Notice>
+    );
+  }
   return (
-    <section aria-labelledby="corrections-title">
-      <h2 id="corrections-title">Suggested corrections</h2>
-      <p className="soft">
-        {formatCount(value.total, 'pair')} of which the later memory seems to correct the earlier one. Nothing changes
-        until you accept.
-      </p>
-      <ul className="plain">
-        {value.corrections.map((correction) => (
-          <CorrectionRow key={correction.id} correction={correction} />
-        ))}
-      </ul>
-      {value.total > value.corrections.length && (
-        <button type="button" onClick={reload}>
-          Show more
-        </button>
+    <section className="corrections" aria-label="Corrections">
+      <div className="actions">
+        <fieldset className="kinds">
+          <legend className="hidden">State</legend>
+          {(Object.keys(STATES) as State[]).map((one) => (
+            <button key={one} type="button" aria-pressed={one === state} onClick={() => showState(one)}>
+              {STATES[one]}
+            </button>
+          ))}
+        </fieldset>
+        <p className="soft note">
+          Keys: <kbd>j</kbd> <kbd>k</kbd> move, <kbd>a</kbd> accept, <kbd>d</kbd> decline, <kbd>u</kbd> undo
+        </p>
+      </div>
+      {state === 'pending' && isLoaded && total > 0 && (
+        <p className="soft">
+          {formatCount(total, 'pair')} of which the later memory seems to correct the earlier one. Nothing changes until
+          you accept.
+        </p>
       )}
+      <PagedList
+        key={state}
+        label="Corrections"
+        what="corrections"
+        empty={
+          <Nothing title={state === 'pending' ? 'Nothing to decide' : `No ${STATES[state].toLowerCase()} corrections`}>
+            <p>Consolidation suggests a pair when a later memory seems to correct an earlier one.</p>
+          </Nothing>
+        }
+        pages={pages}
+        getKey={({ id }) => id}
+        estimatePx={PAIR_PX}
+      >
+        {(correction) => (
+          <Pair
+            correction={correction}
+            state={getState(correction.id)}
+            isBusy={busy.has(correction.id)}
+            error={failed?.id === correction.id ? failed.error : undefined}
+            decide={(accept) => decide(correction.id, accept)}
+          />
+        )}
+      </PagedList>
     </section>
   );
 }
 
-/** A pair with its decision. A decided pair stays until the list is loaded again, so that the decision can be undone. */
-function CorrectionRow({ correction: { id, reason, earlier, later } }: { correction: Correction }) {
-  const { memory, handleAuthError } = useService();
-  const [state, setState] = useState<Correction['state']>('pending');
-  const [isBusy, setIsBusy] = useState(false);
-  const [error, setError] = useState<unknown>();
-  const decide = async (accept: boolean) => {
-    setIsBusy(true);
-    setError(undefined);
-    try {
-      setState((await memory.decideCorrection(id, { accept })).state);
-    } catch (failure) {
-      handleAuthError(failure);
-      setError(failure);
-    }
-    setIsBusy(false);
-  };
+function showState(state: State): void {
+  goTo(getAddress('consolidation', { tab: 'corrections', ...(state !== 'pending' && { state }) }), { replace: true });
+}
+
+interface PairProps {
+  correction: Correction;
+  state: State;
+  isBusy: boolean;
+  error: unknown;
+  decide: (accept: boolean) => void;
+}
+
+function Pair({ correction, state, isBusy, error, decide }: PairProps) {
+  const { id, reason, earlier, later } = correction;
   return (
-    <li className="panel">
-      <p>
-        <strong>{REASONS[reason]}</strong>
+    <article className="pair" data-row={id} tabIndex={-1} aria-label={REASONS[reason]}>
+      <p className="meta">
+        <b>{REASONS[reason]}</b>
+        <OwnerLinks owner={correction} />
+        {state !== 'pending' && (
+          <span className={`pair-state pair-${state}`} role="status">
+            {STATES[state]}
+          </span>
+        )}
       </p>
-      <p>
-        <span className="soft">Later, {formatDateTime(later.created_at)}:</span> {later.content}
-      </p>
-      <p>
-        <span className="soft">Earlier, {formatDateTime(earlier.created_at)}:</span> {earlier.content}
-      </p>
-      {error !== undefined && <Failure error={error} />}
+      <div className="pair-texts">
+        {(['before', 'after'] as const).map((side) => {
+          const memory = side === 'before' ? earlier : later;
+          return (
+            <div key={side}>
+              <p className="meta">
+                {side === 'before' ? 'Earlier' : 'Later'} <DateTime at={memory.created_at} />
+                <MemoryLink id={memory.id} />
+              </p>
+              <TextDiff before={earlier.content} after={later.content} side={side} />
+            </div>
+          );
+        })}
+      </div>
+      <Failure error={error} />
       <div className="actions">
-        {state !== 'pending' && <span role="status">{state === 'accepted' ? 'Accepted' : 'Declined'}</span>}
         {state !== 'accepted' && (
           <button type="button" disabled={isBusy} onClick={() => decide(true)}>
             {state === 'declined' ? 'Accept instead' : 'Accept'}
@@ -90,6 +193,6 @@ function CorrectionRow({ correction: { id, reason, earlier, later } }: { correct
           </button>
         )}
       </div>
-    </li>
+    </article>
   );
 }

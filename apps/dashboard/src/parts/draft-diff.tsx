@@ -1,5 +1,5 @@
-import type { Draft } from '../draft.ts';
-import { capitalize } from '../format.ts';
+import { DRAFT_FIELDS, type Draft, parseMetadata } from '../draft.ts';
+import { formatDateTime } from '../format.ts';
 import { TextDiff } from './text-diff.tsx';
 
 interface DraftDiffProps {
@@ -9,19 +9,43 @@ interface DraftDiffProps {
   none: string;
 }
 
+type Property = Exclude<keyof Draft, 'content'>;
+
+export const PROPERTY_LABELS: Readonly<Record<Property, string>> = {
+  tags: 'Tags',
+  importance: 'Importance',
+  valid_from: 'True from',
+  valid_to: 'True until',
+  expires_at: 'Expires',
+  metadata: 'Metadata',
+};
+
 /** The differences between two drafts of a memory. */
 export function DraftDiff({ before, after, none }: DraftDiffProps) {
-  const fields = (['tags', 'importance'] as const).filter((name) => before[name] !== after[name]);
+  const [, ...properties] = DRAFT_FIELDS;
+  const changed = properties.filter((name) => before[name] !== after[name]);
   const sameText = before.content === after.content;
-  if (sameText && fields.length === 0) return <p>{none}</p>;
+  if (sameText && changed.length === 0) return <p>{none}</p>;
   return (
     <>
       {!sameText && <TextDiff before={before.content} after={after.content} />}
-      {fields.map((name) => (
+      {changed.map((name) => (
         <p key={name}>
-          {capitalize(name)} <del>{before[name] || 'none'}</del> <ins>{after[name] || 'none'}</ins>
+          {PROPERTY_LABELS[name]} <del>{formatProperty(name, before)}</del> <ins>{formatProperty(name, after)}</ins>
         </p>
       ))}
     </>
   );
 }
+
+function formatProperty(name: Property, draft: Draft): string {
+  if (name === 'metadata') {
+    const entries = parseMetadata(draft.metadata).map(([key, value]) => `${key}: ${formatValue(value)}`);
+    return entries.join(', ') || 'none';
+  }
+  const isTime = name === 'valid_from' || name === 'valid_to' || name === 'expires_at';
+  return isTime && draft[name] !== '' ? formatDateTime(draft[name]) : draft[name] || 'none';
+}
+
+/** Formats a metadata value: a text as it is, any other value as JSON. */
+export const formatValue = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));

@@ -12,7 +12,7 @@ export function GettingStarted({ onStored }: { onStored: (id: string) => void })
   const target = { url: SERVICE_URL, hasKey };
   return (
     <>
-      <p>No memories are stored yet. Add a memory here or from your own code. The overview then replaces this page.</p>
+      <p>No memories are stored yet. Add a memory here or from your own code. The table then replaces this page.</p>
       <div className="first-run">
         <AddMemoryForm onStored={onStored} />
         <section aria-labelledby="code-title">

@@ -1,7 +1,7 @@
 import type { Memory, RecallResult, Tier } from '@memoryd/client';
-import type { ReactNode } from 'preact/compat';
+import type { ReactNode, TargetedEvent } from 'preact/compat';
 import { capitalize, formatDateTime, formatRelativeTime } from '../format.ts';
-import { getAddress, getSessionAddress } from '../route.ts';
+import { getAddress, getCurrentParams, getOpenAddress, getSessionAddress, openMemory } from '../route.ts';
 
 export function TierLabel({ tier }: { tier: Tier }) {
   return <span className={`tier tier-${tier}`}>{capitalize(tier)}</span>;
@@ -17,7 +17,7 @@ export function RelativeTime({ at }: { at: string }) {
 }
 
 /** A date and time, with the time relative to now as tooltip. */
-function DateTime({ at }: { at: string }) {
+export function DateTime({ at }: { at: string }) {
   return (
     <time dateTime={at} title={formatRelativeTime(at)}>
       {formatDateTime(at)}
@@ -32,7 +32,7 @@ export function Tags({ tags }: { tags: readonly string[] }) {
     <ul className="tags" aria-label="Tags">
       {tags.map((tag) => (
         <li key={tag}>
-          <a href={getAddress('explore', { tag })}>{tag}</a>
+          <a href={getAddress('', { tag })}>{tag}</a>
         </li>
       ))}
     </ul>
@@ -43,18 +43,45 @@ export function Tags({ tags }: { tags: readonly string[] }) {
 export function OwnerLinks({ owner: { user_id, agent_id } }: { owner: { user_id?: string; agent_id?: string } }) {
   return (
     <>
-      {user_id !== undefined && <a href={getAddress('explore', { user_id })}>User {user_id}</a>}
-      {agent_id !== undefined && <a href={getAddress('explore', { agent_id })}>Agent {agent_id}</a>}
+      {user_id !== undefined && <a href={getAddress('', { user_id })}>User {user_id}</a>}
+      {agent_id !== undefined && <a href={getAddress('', { agent_id })}>Agent {agent_id}</a>}
     </>
+  );
+}
+
+interface OpenLinkProps {
+  id: string;
+  className?: string;
+  title?: string;
+  children: ReactNode;
+}
+
+/** A link that opens a memory beside the current view. */
+function OpenLink({ id, children, ...rest }: OpenLinkProps) {
+  // The address may have changed since the link was rendered, such as by a filter.
+  const refresh = (event: TargetedEvent<HTMLAnchorElement, MouseEvent>) => {
+    event.currentTarget.href = getOpenAddress(id);
+  };
+  const open = (event: TargetedEvent<HTMLAnchorElement, MouseEvent>) => {
+    refresh(event);
+    const isModified = event.ctrlKey || event.metaKey || event.shiftKey || event.altKey;
+    if (isModified || getCurrentParams().has('open')) return;
+    event.preventDefault();
+    openMemory(id);
+  };
+  return (
+    <a {...rest} href={getOpenAddress(id)} onClick={open} onAuxClick={refresh} onContextMenu={refresh}>
+      {children}
+    </a>
   );
 }
 
 /** A link to a memory, shown as the shortened id. */
 export function MemoryLink({ id }: { id: string }) {
   return (
-    <a className="id" href={getAddress('memory', { id })} title={id}>
+    <OpenLink id={id} className="id" title={id}>
       {id.length > 14 ? `${id.slice(0, 6)}…${id.slice(-6)}` : id}
-    </a>
+    </OpenLink>
   );
 }
 
@@ -64,11 +91,11 @@ interface MemoryTextProps {
   children: ReactNode;
 }
 
-/** The text of a memory as a link to its page. */
+/** The text of a memory as a link that opens it. */
 export function MemoryText({ id, isClamped = false, children }: MemoryTextProps) {
   return (
     <p className={isClamped ? 'memory-text clamped' : 'memory-text'} dir="auto">
-      <a href={getAddress('memory', { id })}>{children}</a>
+      <OpenLink id={id}>{children}</OpenLink>
     </p>
   );
 }
@@ -82,9 +109,7 @@ export function MemoryMeta({ memory, children }: { memory: Memory | RecallResult
       <DateTime at={at} />
       {session !== null && <a href={getSessionAddress(session, user_id)}>Session {session}</a>}
       <OwnerLinks owner={memory} />
-      {'source' in memory && (
-        <a href={getAddress('explore', { source: memory.source })}>Source {memory.source || 'none'}</a>
-      )}
+      {'source' in memory && <a href={getAddress('', { source: memory.source })}>Source {memory.source || 'none'}</a>}
       <Tags tags={tags} />
       {typeof newer === 'string' && (
         <span>

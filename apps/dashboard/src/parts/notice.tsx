@@ -10,8 +10,9 @@ export function Notice({ kind, children }: { kind: 'plain' | 'good' | 'warning' 
   );
 }
 
-/** An error message with an optional retry button. */
+/** An error message with an optional retry button; nothing without an error. */
 export function Failure({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
+  if (error === undefined) return null;
   const known = error instanceof MemoryError ? error : undefined;
   // Omits details that repeat the message.
   const details = known?.details?.filter(({ message }) => message !== known.message);
@@ -51,5 +52,38 @@ export function Loading({ what }: { what: string }) {
     <p className="loading" role="status">
       Loading {what}…
     </p>
+  );
+}
+
+interface SkeletonProps {
+  what: string;
+  /** Number of rows. */
+  rows?: number;
+}
+
+/** Shown in place of a list that is loading: rows without text. */
+export function Skeleton({ what, rows = 8 }: SkeletonProps) {
+  return (
+    <div className="skeleton">
+      <p className="hidden" role="status">
+        Loading {what}…
+      </p>
+      {Array.from({ length: rows }, (_, i) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: the rows are all alike
+        <i key={i} />
+      ))}
+    </div>
+  );
+}
+
+/** States that a list has changed in the service since it was loaded, and loads it again on request. */
+export function Outdated({ onReload }: { onReload: () => void }) {
+  return (
+    <>
+      {' · '}
+      <button type="button" className="quiet" onClick={onReload}>
+        Changed since it was loaded: load again
+      </button>
+    </>
   );
 }

@@ -1,5 +1,6 @@
 import type { ConsolidateResponse, ConsolidationPlan } from '@memoryd/client';
-import { type ReactNode, useCallback, useEffect, useRef, useState } from 'preact/compat';
+import { type ReactNode, useCallback, useState } from 'preact/compat';
+import { useAction } from '../action.ts';
 import { formatNumber } from '../format.ts';
 import { useResource } from '../resource.ts';
 import { type Memories, useService } from '../service.tsx';
@@ -15,49 +16,32 @@ interface PlanPanelProps {
 
 /** Previews and starts a consolidation run. */
 export function PlanPanel({ onDone, onCancel }: PlanPanelProps) {
-  const { memory, handleAuthError } = useService();
+  const { memory } = useService();
   const load = useCallback(
     (service: Memories, signal: AbortSignal) => service.consolidate({ dry_run: true }, { signal }),
     [],
   );
   const { value, error, loading, reload } = useResource(load);
-  const [isBusy, setIsBusy] = useState(false);
-  const [runError, setRunError] = useState<unknown>();
   const [outcome, setOutcome] = useState<string>();
-  const isMounted = useRef(false);
-  useEffect(() => {
-    isMounted.current = true;
-    return () => {
-      isMounted.current = false;
-    };
-  }, []);
-  const run = async () => {
-    setIsBusy(true);
-    setRunError(undefined);
-    try {
-      const response = await memory.consolidate();
-      // Does not navigate if the user has opened another view meanwhile.
-      if (!isMounted.current) return;
+  const run = useAction(
+    () => memory.consolidate(),
+    (response) => {
       if (response.id !== undefined) return onDone(response.id);
       setOutcome(describeOutcome(response));
       reload();
-    } catch (failure) {
-      handleAuthError(failure);
-      setRunError(failure);
-    }
-    setIsBusy(false);
-  };
+    },
+  );
   return (
     <section className="panel" aria-labelledby="plan-title" aria-busy={loading}>
       <h2 id="plan-title">Preview</h2>
-      {error !== undefined && <Failure error={error} onRetry={reload} />}
-      {runError !== undefined && <Failure error={runError} />}
+      <Failure error={error} onRetry={reload} />
+      <Failure error={run.error} />
       {outcome !== undefined && <Notice kind="plain">{outcome}</Notice>}
       {!value && loading && <Loading what="the preview" />}
       {value?.plan && <Plan plan={value.plan} />}
       <div className="actions">
-        <button type="button" className="primary" disabled={isBusy || !value} onClick={run}>
-          {isBusy ? 'Consolidation running…' : 'Run consolidation now'}
+        <button type="button" className="primary" disabled={run.isBusy || !value} onClick={() => run.run()}>
+          {run.isBusy ? 'Consolidation running…' : 'Run consolidation now'}
         </button>
         <button type="button" onClick={onCancel}>
           Cancel

@@ -1,5 +1,5 @@
 import type { Consolidation } from '@memoryd/client';
-import { formatCount, formatNumber } from '../format.ts';
+import { formatMemories, formatNumber } from '../format.ts';
 
 const STATES: Readonly<Record<Consolidation['status'], string>> = {
   running: 'Running',
@@ -15,6 +15,6 @@ export function RunState({ run: { status } }: { run: Pick<Consolidation, 'status
 
 /** Returns a one-line summary of a run. */
 export function getSummary({ consolidated_count: consolidated, evicted_count: removed }: Consolidation): string {
-  const promoted = formatCount(consolidated, 'memory', 'memories');
+  const promoted = formatMemories(consolidated);
   return `${promoted} promoted or distilled, ${formatNumber(removed)} merged or evicted`;
 }

@@ -1,39 +1,25 @@
-import { diffWordsWithSpace } from 'diff';
 import { useMemo } from 'preact/compat';
+import { diffWords, getSide } from './word-diff.ts';
 
-/**
- * Maximum total characters of two texts for a word diff, whose time grows quadratically. Longer texts are shown as one
- * removed and one added text.
- */
-const MAX_COMPARED_CHARS = 20_000;
+interface TextDiffProps {
+  before: string;
+  after: string;
+  /** Shows only this text, with the words marked that the other text does not have. */
+  side?: 'before' | 'after';
+}
 
 /** The changes of a text: removed words struck out, added words underlined. */
-export function TextDiff({ before, after }: { before: string; after: string }) {
-  const pieces = useMemo(() => getChanges(before, after), [before, after]);
+export function TextDiff({ before, after, side }: TextDiffProps) {
+  const pieces = useMemo(() => {
+    const both = diffWords(before, after);
+    return (side ? getSide(both, side) : both).map((piece, at) => ({ ...piece, at }));
+  }, [before, after, side]);
   return (
     <p className="memory-text" dir="auto">
-      {pieces.map(({ value, added, removed, at }) => {
-        if (added) return <ins key={at}>{value}</ins>;
-        if (removed) return <del key={at}>{value}</del>;
-        return value;
+      {pieces.map(({ text, state, at }) => {
+        if (state === 'added') return <ins key={at}>{text}</ins>;
+        return state === 'removed' ? <del key={at}>{text}</del> : text;
       })}
     </p>
   );
-}
-
-interface Piece {
-  value: string;
-  added: boolean;
-  removed: boolean;
-  at: number;
-}
-
-function getChanges(before: string, after: string): Piece[] {
-  if (before.length + after.length > MAX_COMPARED_CHARS) {
-    return [
-      { value: before, removed: true, added: false, at: 0 },
-      { value: after, removed: false, added: true, at: 1 },
-    ];
-  }
-  return diffWordsWithSpace(before, after).map(({ value, added, removed }, at) => ({ value, added, removed, at }));
 }

@@ -1,5 +1,6 @@
 import type { LaterConsolidations } from '@memoryd/client';
-import { useCallback, useState } from 'preact/compat';
+import { useCallback } from 'preact/compat';
+import { useAction } from '../action.ts';
 import { formatCount, formatDateTime, formatNumber } from '../format.ts';
 import { useResource } from '../resource.ts';
 import { type Memories, useService } from '../service.tsx';
@@ -17,7 +18,7 @@ interface UndoDialogProps {
 
 /** Asks for confirmation and undoes a consolidation run, with the later runs that must be undone first. */
 export function UndoDialog({ runId, onClose, onDone }: UndoDialogProps) {
-  const { memory, handleAuthError } = useService();
+  const { memory } = useService();
   const load = useCallback(
     async (memory: Memories, signal: AbortSignal) =>
       (await memory.consolidation({ id: runId, limit: 1 }, { signal })).later,
@@ -25,21 +26,11 @@ export function UndoDialog({ runId, onClose, onDone }: UndoDialogProps) {
   );
   const { value: later, loading, error: loadError } = useResource(load);
   const laterCount = later?.total ?? 0;
-  const [isBusy, setIsBusy] = useState(false);
-  const [undoError, setUndoError] = useState<unknown>();
-  const undo = async () => {
-    setIsBusy(true);
-    try {
-      await memory.undo(runId, { with_later: laterCount > 0 });
-      onDone();
-      onClose();
-    } catch (failure) {
-      handleAuthError(failure);
-      setUndoError(failure);
-      setIsBusy(false);
-    }
-  };
-  const error = undoError ?? loadError;
+  const undo = useAction(async () => {
+    await memory.undo(runId, { with_later: laterCount > 0 });
+    onDone();
+  }, onClose);
+  const error = undo.error ?? loadError;
   return (
     <Dialog title={laterCount > 0 ? 'Undo this run and later runs?' : 'Undo this run?'} onClose={onClose}>
       {loading && <Loading what="later runs" />}
@@ -48,12 +39,12 @@ export function UndoDialog({ runId, onClose, onDone }: UndoDialogProps) {
         This restores every memory that {laterCount > 0 ? 'these runs' : 'the run'} changed. The next run may make the
         same changes again.
       </p>
-      {error !== undefined && <Failure error={error} />}
+      <Failure error={error} />
       <div className="actions">
         <button type="button" onClick={onClose}>
           Cancel
         </button>
-        <button type="button" className="danger" disabled={isBusy || loading} onClick={undo}>
+        <button type="button" className="danger" disabled={undo.isBusy || loading} onClick={() => undo.run()}>
           {laterCount > 0 ? `Undo ${formatCount(laterCount + 1, 'run')}` : 'Undo run'}
         </button>
       </div>

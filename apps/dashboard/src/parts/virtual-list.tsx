@@ -1,8 +1,10 @@
-import { useWindowVirtualizer, type Virtualizer } from '@tanstack/react-virtual';
 import { type ReactNode, useEffect, useEffectEvent, useLayoutEffect, useRef, useState } from 'preact/compat';
-import { getHistoryEntryId, loadScrollPosition, type ScrollPosition, saveScrollPosition } from '../scroll-position.ts';
+import { getListAddress, useRoute } from '../route.ts';
+import { useRowKeys } from '../row-keys.ts';
+import { loadScrollPosition, type ScrollPosition, saveScrollPosition } from '../scroll-position.ts';
+import { useMeasuredRows } from './measured-rows.ts';
 
-interface VirtualListProps<Item> {
+export interface VirtualListProps<Item> {
   label: string;
   items: readonly Item[];
   /** Number of all items, loaded or not. */
@@ -18,9 +20,18 @@ interface VirtualListProps<Item> {
 /** Number of items at the end of the loaded items. Rendering one of these items loads more items. */
 const NEAR_END_ITEMS = 20;
 
+/** Maximum number of frames in which a position is restored, and the number of frames that it must hold to be final. */
+const MAX_RESTORING_FRAMES = 90;
+const STEADY_FRAMES = 6;
+
+const CONTROLS = 'a, button';
+
+/** Events of a person who moves in the page. They end the restoration of a position. */
+const INPUT_EVENTS = ['wheel', 'touchstart', 'pointerdown', 'keydown'];
+
 /**
  * A list of any length that scrolls with the page and renders only the items in and near the window. Back, Forward and
- * a reload restore the scroll position.
+ * a reload restore the scroll position and the focused row.
  */
 export function VirtualList<Item>({
   label,
@@ -32,73 +43,140 @@ export function VirtualList<Item>({
   children,
 }: VirtualListProps<Item>) {
   const list = useRef<HTMLUListElement>(null);
-  const [entry] = useState(getHistoryEntryId);
+  const [address] = useState(getListAddress);
   /** The position to restore once its item is loaded. */
-  const restoring = useRef(useState(() => loadScrollPosition(entry))[0]);
-  const [scrollMargin, setScrollMargin] = useState(0);
-  useLayoutEffect(() => setScrollMargin(list.current ? list.current.getBoundingClientRect().top + scrollY : 0), []);
-  const virtual = useWindowVirtualizer({
-    count: items.length,
-    estimateSize: () => estimatePx,
-    getItemKey: (index) => getKey(items[index] as Item),
-    overscan: 8,
-    scrollMargin,
-    onChange: (list) => {
-      const position = restoring.current ? undefined : getPosition(list);
-      if (position) saveScrollPosition(entry, position);
-    },
-  });
-  const shown = virtual.getVirtualItems();
+  const restoring = useRef(useState(loadScrollPosition)[0]);
+  const lastPosition = useRef<ScrollPosition>(undefined);
+  const save = () => {
+    // The list may still be rendered when the address is already that of another view.
+    if (restoring.current || !list.current || getListAddress() !== address) return;
+    lastPosition.current = getPosition(list.current, items.length, lastPosition.current);
+    if (lastPosition.current) saveScrollPosition(lastPosition.current);
+  };
+  const { first, end, tops } = useMeasuredRows(list, { keys: items.map(getKey), estimatePx, onMove: save });
+  useRowKeys(list);
+  const { params } = useRoute();
   useLayoutEffect(() => {
     // Turns the browser's scroll restoration off, because the browser would scroll before the items are loaded.
     history.scrollRestoration = 'manual';
+    const stop = () => {
+      restoring.current = undefined;
+    };
+    for (const type of INPUT_EVENTS) addEventListener(type, stop, { passive: true });
+    return () => {
+      for (const type of INPUT_EVENTS) removeEventListener(type, stop);
+    };
   }, []);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the position can only be restored when more items are loaded
-  useLayoutEffect(() => {
-    const position = restoring.current;
-    if (!position || !list.current) return;
+  const getTop = useEffectEvent((index: number) => tops[index] ?? 0);
+  const restore = (position: ScrollPosition) => {
     const found = items.findIndex((item) => getKey(item) === position.key);
     if (found < 0 && items.length < Math.min(position.loaded, total)) return;
-    restoring.current = undefined;
-    // Do not restore the position if the user has scrolled while items were loading.
-    if (scrollY > 0) return;
-    // Updates the measurements of the rows that were just rendered.
-    virtual.getTotalSize();
     const index = found < 0 ? Math.min(position.index, items.length - 1) : found;
-    const start = virtual.measurementsCache[index]?.start ?? 0;
-    const listTop = list.current.getBoundingClientRect().top + scrollY;
-    scrollTo(0, listTop + start - virtual.options.scrollMargin - position.top);
-  }, [items.length]);
-  const lastShown = shown.at(-1)?.index ?? -1;
+    let frame = 0;
+    let steadyFrames = 0;
+    // Rows have estimated heights until they are rendered. Each row that is measured moves the rows below, so the
+    // position is corrected until it holds.
+    const correct = () => {
+      if (restoring.current !== position || !list.current) return;
+      steadyFrames = scrollRowTo(list.current, index, position.top, getTop(index)) ? steadyFrames + 1 : 0;
+      frame++;
+      if (steadyFrames < STEADY_FRAMES && frame < MAX_RESTORING_FRAMES) requestAnimationFrame(correct);
+      else {
+        restoring.current = undefined;
+        restoreFocus(list.current, position);
+        save();
+      }
+    };
+    requestAnimationFrame(correct);
+  };
+  const shownParams = useRef(params);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the position can only be restored when more items are loaded
+  useLayoutEffect(() => {
+    // A memory that is opened or closed beside the list changes the width of the list, and so the heights of the rows.
+    if (shownParams.current !== params) restoring.current ??= loadScrollPosition() ?? lastPosition.current;
+    shownParams.current = params;
+    if (restoring.current) restore(restoring.current);
+  }, [items.length, params]);
   const nearEnd = useEffectEvent(() => onNearEnd?.());
   useEffect(() => {
-    const isNearEnd = lastShown >= items.length - NEAR_END_ITEMS;
+    const isNearEnd = end > items.length - NEAR_END_ITEMS;
     if ((isNearEnd || restoring.current) && items.length < total) nearEnd();
-  }, [lastShown, items.length, total]);
+  }, [end, items.length, total]);
   return (
-    <ul ref={list} className="list" aria-label={label} style={{ height: virtual.getTotalSize() }}>
-      {shown.map(({ index, key, start }) => (
+    <ul ref={list} className="list" aria-label={label} style={{ height: tops.at(-1) }} onFocusIn={save}>
+      {items.slice(first, end).map((item, offset) => (
         <li
-          key={key}
-          ref={virtual.measureElement}
-          data-index={index}
+          key={getKey(item)}
+          data-index={first + offset}
+          data-key={getKey(item)}
           aria-setsize={total}
-          aria-posinset={index + 1}
-          style={{ transform: `translateY(${start - scrollMargin}px)` }}
+          aria-posinset={first + offset + 1}
+          style={{ transform: `translateY(${tops[first + offset]}px)` }}
         >
-          {children(items[index] as Item, index)}
+          {children(item, first + offset)}
         </li>
       ))}
     </ul>
   );
 }
 
-function getPosition(list: Virtualizer<Window, Element>): ScrollPosition | undefined {
-  const offset = list.scrollOffset ?? 0;
-  const shown = list.getVirtualItems();
-  // Uses the first item that starts at or below the top of the window. An item above the window may still be measured,
-  // and its new height moves all items below.
-  const item = shown.find(({ start }) => start >= offset) ?? shown.at(-1);
-  if (!item) return undefined;
-  return { key: String(item.key), index: item.index, top: item.start - offset, loaded: list.options.count };
+interface Row {
+  key: string;
+  index: number;
+  element: HTMLElement;
+}
+
+/** Returns the rendered rows, first to last. */
+function getRows(list: HTMLElement): Row[] {
+  return [...list.children]
+    .filter((element) => element instanceof HTMLElement)
+    .map((element) => ({ key: element.dataset.key ?? '', index: Number(element.dataset.index), element }));
+}
+
+/** Returns the current position, or the previous one if no row is rendered. */
+function getPosition(
+  list: HTMLElement,
+  loaded: number,
+  previous: ScrollPosition | undefined,
+): ScrollPosition | undefined {
+  const rows = getRows(list);
+  const active = document.activeElement;
+  const focusedRow = rows.find(({ element }) => element.contains(active));
+  // A row keeps its place while the memory that it has opened has the focus.
+  const focused = focusedRow
+    ? { key: focusedRow.key, control: [...focusedRow.element.querySelectorAll(CONTROLS)].indexOf(active as Element) }
+    : previous?.focused;
+  // Uses the focused row if its top is visible, or the first row whose top is visible. A row above it may still be
+  // measured, and its new height moves all rows below.
+  const visible = rows.filter(({ element }) => isTopVisible(element));
+  const row = visible.find(({ key }) => key === focused?.key) ?? visible[0] ?? rows.at(-1);
+  if (!row) return previous;
+  return { key: row.key, index: row.index, top: row.element.getBoundingClientRect().top, loaded, focused };
+}
+
+function isTopVisible(element: HTMLElement): boolean {
+  const { top } = element.getBoundingClientRect();
+  return top >= 0 && top < innerHeight;
+}
+
+/**
+ * Scrolls so that the top of a row is at `top`, in pixels from the top of the window. Returns whether it was there
+ * already.
+ *
+ * @param estimate the top of the row in the list if it is not rendered yet
+ */
+function scrollRowTo(list: HTMLElement, index: number, top: number, estimate: number): boolean {
+  const row = getRows(list).find((one) => one.index === index)?.element;
+  const offset = (row?.getBoundingClientRect().top ?? list.getBoundingClientRect().top + estimate) - top;
+  if (row && Math.abs(offset) < 1) return true;
+  scrollBy(0, offset);
+  return false;
+}
+
+/** Focuses the link or button that had the focus, unless the focus is somewhere else than on the whole view. */
+function restoreFocus(list: HTMLElement, { focused }: ScrollPosition): void {
+  const active = document.activeElement;
+  if (!focused || (active !== document.body && active?.tagName !== 'MAIN')) return;
+  const row = getRows(list).find(({ key }) => key === focused.key)?.element;
+  row?.querySelectorAll<HTMLElement>(CONTROLS)[focused.control]?.focus({ preventScroll: true });
 }

@@ -1,0 +1,64 @@
+import { MAX_CHANGED_IDS } from '@memoryd/contract/limits';
+import { useRef } from 'preact/compat';
+import { useService } from '../service.tsx';
+import type { Rows } from './rows.ts';
+import { useSelection } from './selection.tsx';
+
+export type RowSelection = ReturnType<typeof useRowSelection>;
+
+/** Selects rows of the table: one, a range, the loaded ones, and all that match the filters. */
+export function useRowSelection(rows: Rows, firstAnchor: number) {
+  const { handleAuthError } = useService();
+  const selection = useSelection();
+  /** The row from which Shift extends the selection. */
+  const anchor = useRef(firstAnchor);
+  const extensions = useRef(0);
+
+  const loadedIds = rows.getLoadedIds();
+  const selectedLoaded = loadedIds.filter((id) => selection.isSelected(id)).length;
+  const areLoadedSelected = loadedIds.length > 0 && selectedLoaded === loadedIds.length;
+
+  /** Selects the rows between the anchor and a row: at most as many as one change may have. */
+  const extendTo = async (index: number) => {
+    const from = Math.max(Math.min(anchor.current, index), anchor.current - MAX_CHANGED_IDS + 1);
+    const to = Math.min(Math.max(anchor.current, index), anchor.current + MAX_CHANGED_IDS - 1);
+    const extension = ++extensions.current;
+    try {
+      const ids = await rows.fetchIds(from, to);
+      // Another key may have extended the selection meanwhile.
+      if (extension === extensions.current) selection.select(ids);
+    } catch (error) {
+      handleAuthError(error);
+    }
+  };
+
+  const toggle = (index: number) => {
+    anchor.current = index;
+    extensions.current++;
+    const row = rows.getRow(index);
+    if (!row) return;
+    // The selection of all cannot leave out one, so the loaded ones stay selected.
+    if (selection.selected.kind === 'all') selection.select(loadedIds.filter((id) => id !== row.id));
+    else selection.toggle(row.id);
+  };
+
+  return {
+    selection,
+    anchor,
+    /** Whether the loaded rows are selected: all, some or none. */
+    loadedState: areLoadedSelected ? 'on' : selectedLoaded > 0 ? 'mixed' : 'off',
+    extendTo,
+    toggle,
+    toggleLoaded() {
+      if (areLoadedSelected) selection.clear();
+      else selection.select(loadedIds);
+    },
+    /** Selects the loaded rows, and then all that match the filters. */
+    selectMore() {
+      const { total, hasMore } = rows;
+      if (areLoadedSelected && total !== undefined)
+        selection.selectAll({ total, hasMore, until: rows.snapshot?.until });
+      else selection.select(loadedIds);
+    },
+  } as const;
+}

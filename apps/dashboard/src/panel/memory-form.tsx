@@ -1,0 +1,190 @@
+import { type Memory, MemoryError } from '@memoryd/client';
+import { Fragment, type TargetedEvent, useEffect, useId, useRef, useState } from 'preact/compat';
+import { type Draft, findRepeatedName, getChange, rebaseDraft, toDraft, type UnsavedDraft } from '../draft.ts';
+import { DraftDiff, PROPERTY_LABELS } from '../parts/draft-diff.tsx';
+import { Failure, Notice } from '../parts/notice.tsx';
+import { TagInput } from '../parts/tag-input.tsx';
+import { useService } from '../service.tsx';
+import { createFormKeys } from './form-keys.ts';
+import { MetadataRows } from './metadata-rows.tsx';
+
+/** The field that has the focus when the form opens. */
+export type FormField = keyof Draft;
+
+interface MemoryFormProps {
+  /** The memory as it was loaded last; its version may be newer than the one that is being edited. */
+  latest: Memory;
+  initial: UnsavedDraft;
+  focus: FormField;
+  /** Called after a save, with a message. */
+  onSaved: (message: string) => void;
+  /** Leaves the form; the draft stays. */
+  onLeave: () => void;
+}
+
+/**
+ * Edits a memory in the place where it is shown. Stores each edit as a draft. If someone else has changed the memory
+ * meanwhile, the person can apply the edits to the new version or discard them.
+ */
+export function MemoryForm({ latest, initial, focus, onSaved, onLeave }: MemoryFormProps) {
+  const { memory, handleAuthError, unsaved } = useService();
+  const [{ draft, base }, setState] = useState(initial);
+  const [theirs, setTheirs] = useState<Memory>();
+  const [error, setError] = useState<unknown>();
+  const [isBusy, setIsBusy] = useState(false);
+  const { id } = base;
+
+  const edit = (edited: UnsavedDraft) => {
+    unsaved.set('edit', id, getChange(edited.base, edited.draft) && edited);
+    setState(edited);
+  };
+  const discard = () => {
+    unsaved.set('edit', id, undefined);
+    onLeave();
+  };
+  const save = async (event: Event) => {
+    event.preventDefault();
+    const change = getChange(base, draft);
+    if (!change) return discard();
+    const repeated = findRepeatedName(draft);
+    if (repeated !== undefined) return setError(`Metadata has two fields “${repeated}”. Rename or remove one of them.`);
+    setIsBusy(true);
+    setError(undefined);
+    const stored = unsaved.get('edit', id);
+    try {
+      const { redacted } = await memory.update(id, change, { ifVersions: [base.version] });
+      const newer = unsaved.get('edit', id);
+      if (newer && newer !== stored) {
+        // Edits that were typed meanwhile are not saved yet.
+        const saved = await memory.memory(id);
+        edit({ draft: rebaseDraft(newer.draft, draft, saved), base: saved });
+        return setIsBusy(false);
+      }
+      unsaved.set('edit', id, undefined);
+      onSaved(redacted ? 'Changes saved. Secrets in the text were removed.' : 'Changes saved.');
+    } catch (failure) {
+      handleAuthError(failure);
+      setIsBusy(false);
+      if (failure instanceof MemoryError && failure.code === 'PRECONDITION_FAILED') {
+        setTheirs(await memory.memory(id).catch(() => undefined));
+      }
+      setError(failure);
+    }
+  };
+  const resolve = (keepMine: boolean) => {
+    if (!theirs) return;
+    edit({ draft: keepMine ? rebaseDraft(draft, toDraft(base), theirs) : toDraft(theirs), base: theirs });
+    setTheirs(undefined);
+    setError(undefined);
+  };
+  const isOutdated = latest.version > base.version && !theirs && !isBusy;
+  return (
+    <form className="memory-form" onSubmit={save} onKeyDown={createFormKeys(onLeave)} aria-label="Edit memory">
+      {theirs && <Conflict base={base} theirs={theirs} draft={draft} onResolve={resolve} />}
+      {error !== undefined && !theirs && <Failure error={error} />}
+      {isOutdated && (
+        <Notice kind="warning">
+          <p>
+            <b>Changed meanwhile.</b> Someone else changed this memory while you were editing it.
+          </p>
+          <button type="button" onClick={() => setTheirs(latest)}>
+            Compare
+          </button>
+        </Notice>
+      )}
+      <Fields draft={draft} focus={focus} onChange={(changed) => edit({ draft: changed, base })} />
+      <div className="actions form-actions">
+        <button type="submit" className="primary" title="Save (Ctrl+Enter)" disabled={isBusy || theirs !== undefined}>
+          {isBusy ? 'Saving…' : 'Save'}
+        </button>
+        <button type="button" title="Close the form and keep the draft (Esc)" onClick={onLeave}>
+          Later
+        </button>
+        <button type="button" onClick={discard}>
+          Discard
+        </button>
+      </div>
+    </form>
+  );
+}
+
+interface FieldsProps {
+  draft: Draft;
+  focus: FormField;
+  onChange: (draft: Draft) => void;
+}
+
+function Fields({ draft, focus, onChange }: FieldsProps) {
+  const id = useId();
+  const place = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const field = place.current?.querySelector<HTMLElement>(`[id="${id}-${focus}"]`);
+    field?.focus();
+    if (field instanceof HTMLTextAreaElement) field.setSelectionRange(field.value.length, field.value.length);
+  }, [focus, id]);
+  const set = (name: keyof Draft) => (event: TargetedEvent<HTMLInputElement | HTMLTextAreaElement>) =>
+    onChange({ ...draft, [name]: event.currentTarget.value });
+  return (
+    <div ref={place} className="stack">
+      <label htmlFor={`${id}-content`}>Text</label>
+      <textarea id={`${id}-content`} dir="auto" rows={4} required value={draft.content} onChange={set('content')} />
+      <label htmlFor={`${id}-tags`}>Tags, separated by commas</label>
+      <TagInput id={`${id}-tags`} value={draft.tags} onChange={(tags) => onChange({ ...draft, tags })} />
+      <label htmlFor={`${id}-importance`}>Importance, from 0 to 1</label>
+      <input
+        id={`${id}-importance`}
+        type="number"
+        min={0}
+        max={1}
+        step="any"
+        required
+        value={draft.importance}
+        onChange={set('importance')}
+      />
+      {(['valid_from', 'valid_to', 'expires_at'] as const).map((name) => (
+        <Fragment key={name}>
+          <label htmlFor={`${id}-${name}`}>{PROPERTY_LABELS[name]}</label>
+          <input id={`${id}-${name}`} type="datetime-local" step={1} value={draft[name]} onChange={set(name)} />
+        </Fragment>
+      ))}
+      <fieldset>
+        <legend>Metadata</legend>
+        <MetadataRows value={draft.metadata} onChange={(metadata) => onChange({ ...draft, metadata })} />
+      </fieldset>
+    </div>
+  );
+}
+
+interface ConflictProps {
+  base: Memory;
+  theirs: Memory;
+  draft: Draft;
+  onResolve: (keepMine: boolean) => void;
+}
+
+function Conflict({ base, theirs, draft, onResolve }: ConflictProps) {
+  const theirDraft = toDraft(theirs);
+  return (
+    <Notice kind="warning">
+      <p>
+        <b>Someone else changed this memory.</b> Your changes are not saved yet.
+      </p>
+      <h3>Changes by someone else</h3>
+      <DraftDiff before={toDraft(base)} after={theirDraft} none="No changes to the fields of the form." />
+      <h3>Your changes to the new version</h3>
+      <DraftDiff
+        before={theirDraft}
+        after={rebaseDraft(draft, toDraft(base), theirs)}
+        none="None: the new version already contains your changes."
+      />
+      <div className="actions">
+        <button type="button" onClick={() => onResolve(true)}>
+          Keep my changes
+        </button>
+        <button type="button" onClick={() => onResolve(false)}>
+          Discard my changes
+        </button>
+      </div>
+    </Notice>
+  );
+}

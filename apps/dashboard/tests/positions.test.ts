@@ -1,0 +1,128 @@
+import type { Page } from 'playwright-core';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { hasBrowser, useStage } from './browser.ts';
+
+const SESSION = 'long-talk';
+const TURNS = 600;
+
+describe.runIf(hasBrowser())('Back in the dashboard', () => {
+  const stage = useStage({ isEmpty: true });
+  let page: Page;
+
+  beforeAll(async () => {
+    const start = Date.now() - TURNS * 60_000;
+    // Rows of very different heights.
+    const turns = Array.from({ length: TURNS }, (_, i) => ({
+      content: `Turn ${i} about the harbor. ${'The crane lifts another box. '.repeat((i * 7) % 23)}`,
+      session_id: SESSION,
+      tags: i % 3 === 0 ? ['harbor', 'crane'] : [],
+      created_at: new Date(start + i * 60_000).toISOString(),
+    }));
+    const sessions = Array.from({ length: 300 }, (_, i) => ({
+      content: `The only turn of talk ${i}`,
+      session_id: `talk-${String(i).padStart(3, '0')}${' with a long name'.repeat(i % 4 === 0 ? 6 : 0)}`,
+    }));
+    expect((await stage.memory.storeBatch(turns)).failed_count).toBe(0);
+    expect((await stage.memory.storeBatch(sessions)).failed_count).toBe(0);
+  });
+
+  beforeEach(async () => {
+    const visit = await stage.visit('/ui/');
+    page = visit.page;
+    return () => visit.close();
+  });
+
+  const top = (row: string) => page.locator(row).evaluate((element) => Math.round(element.getBoundingClientRect().top));
+  /** Scrolls step by step until a row is at 300 pixels from the top of the window. */
+  const scrollTo = async (row: string) => {
+    await expect
+      .poll(async () => {
+        if ((await page.locator(row).count()) === 0) {
+          await page.mouse.wheel(0, 600);
+          return undefined;
+        }
+        await page.locator(row).evaluate((element) => scrollBy(0, element.getBoundingClientRect().top - 300));
+        return top(row);
+      })
+      .toBe(300);
+  };
+  const focusedRow = () => page.evaluate(() => document.activeElement?.closest('li')?.getAttribute('aria-posinset'));
+
+  it.each([
+    { view: `session?id=${SESSION}`, posinset: 431, link: '.turn-head a', away: 'sessions' },
+    { view: 'sessions', posinset: 233, link: 'a', away: undefined },
+  ])(
+    'returns to the row and the focus in the view $view, also after a reload',
+    async ({ view, posinset, link, away }) => {
+      await page.goto(`${stage.url}/ui/#/${view}`);
+      const row = `.list > li[aria-posinset="${posinset}"]`;
+      await page.locator('.list > li').first().waitFor();
+      await page.mouse.move(600, 500);
+      await scrollTo(row);
+      await page.locator(row).locator(link).first().click();
+      if (away !== undefined) {
+        await page.locator('.beside').waitFor();
+        // The list stays where it is beside the memory.
+        await expect.poll(() => top(row)).toBe(300);
+        await page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: 'Recall' }).click();
+        await page.getByRole('heading', { name: 'Recall' }).waitFor();
+        await page.goBack();
+        await expect.poll(() => top(row)).toBe(300);
+        await page.locator('.beside').waitFor();
+      } else {
+        await page.locator('.turn').first().waitFor();
+      }
+      await page.goBack();
+      await expect.poll(() => top(row)).toBe(300);
+      await expect.poll(focusedRow).toBe(String(posinset));
+      await page.reload();
+      await expect.poll(() => top(row)).toBe(300);
+    },
+  );
+
+  it('keeps a row where it was scrolled to, even if the browser reports the heights of rows late', async () => {
+    await page.addInitScript(() => {
+      let pending = 0;
+      Object.assign(window, {
+        ResizeObserver: class extends ResizeObserver {
+          constructor(report: ResizeObserverCallback) {
+            super((entries, observer) => {
+              pending++;
+              setTimeout(() => {
+                report(entries, observer);
+                pending--;
+              }, 300);
+            });
+          }
+        },
+        countPendingReports: () => pending,
+      });
+    });
+    await page.goto('about:blank');
+    await page.goto(`${stage.url}/ui/#/session?id=${SESSION}`);
+    const row = '.list > li[aria-posinset="431"]';
+    await page.locator('.list > li').first().waitFor();
+    await page.mouse.move(600, 500);
+    await scrollTo(row);
+    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+    await expect.poll(() => page.evaluate('countPendingReports()')).toBe(0);
+    expect(await top(row)).toBe(300);
+  });
+
+  it('keeps the scroll position of results while a memory is opened and closed', async () => {
+    await page.goto(`${stage.url}/ui/#/recall?query=harbor+crane&top_k=50`);
+    const result = page.locator('.result').nth(30);
+    await result.waitFor();
+    await result.evaluate((element) => scrollBy(0, element.getBoundingClientRect().top - 300));
+    const resultTop = () => result.evaluate((element) => Math.round(element.getBoundingClientRect().top));
+    await result.locator('.memory-text a').click();
+    await page.locator('.beside').waitFor();
+    const beside = await resultTop();
+    await page.keyboard.press('Escape');
+    await page.locator('.beside').waitFor({ state: 'detached' });
+    expect(await page.evaluate(() => document.activeElement?.closest('.memory-text') !== null)).toBe(true);
+    await page.goForward();
+    await page.locator('.beside').waitFor();
+    expect(await resultTop()).toBe(beside);
+  });
+});
