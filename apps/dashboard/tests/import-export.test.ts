@@ -240,7 +240,7 @@ describe.runIf(hasBrowser())('export and import', () => {
 describe.runIf(hasBrowser())('an import when the service dies', () => {
   const stage = useStage({ isEmpty: true });
 
-  it('says so, continues on request, stores each text once, and can be undone', async () => {
+  it('an interrupted import is reported, continues on request, stores each text once, and can be undone', async () => {
     const port = await freePort();
     const args = ['--port', String(port), '--db-path', join(createTemporaryFolder(), 'memory.db')];
     const memory = new MemoryClient({ url: `http://127.0.0.1:${port}` });

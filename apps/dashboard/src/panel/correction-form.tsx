@@ -5,6 +5,7 @@ import { toDraft } from '../draft.ts';
 import { Failure } from '../parts/notice.tsx';
 import { useService } from '../service.tsx';
 import { useStore } from '../store-memory.ts';
+import { FormActions } from './form-actions.tsx';
 import { createFormKeys } from './form-keys.ts';
 
 interface CorrectionFormProps {
@@ -66,17 +67,11 @@ export function CorrectionForm({ memory: old, onStored, onLeave }: CorrectionFor
         />
         <p className="soft note">Stored as a new memory. The old text stays, and ranks below the new one.</p>
       </div>
-      <div className="actions form-actions">
+      <FormActions onLeave={onLeave} onDiscard={discard}>
         <button type="submit" className="primary" title="Store correction (Ctrl+Enter)" disabled={isBusy || !isChanged}>
           {isBusy ? 'Storing…' : 'Store correction'}
         </button>
-        <button type="button" title="Close the form and keep the draft (Esc)" onClick={onLeave}>
-          Later
-        </button>
-        <button type="button" onClick={discard}>
-          Discard
-        </button>
-      </div>
+      </FormActions>
     </form>
   );
 }

@@ -5,6 +5,7 @@ import { DraftDiff, PROPERTY_LABELS } from '../parts/draft-diff.tsx';
 import { Failure, Notice } from '../parts/notice.tsx';
 import { TagInput } from '../parts/tag-input.tsx';
 import { useService } from '../service.tsx';
+import { FormActions } from './form-actions.tsx';
 import { createFormKeys } from './form-keys.ts';
 import { MetadataRows } from './metadata-rows.tsx';
 
@@ -93,17 +94,11 @@ export function MemoryForm({ latest, initial, focus, onSaved, onLeave }: MemoryF
         </Notice>
       )}
       <Fields draft={draft} focus={focus} onChange={(changed) => edit({ draft: changed, base })} />
-      <div className="actions form-actions">
+      <FormActions onLeave={onLeave} onDiscard={discard}>
         <button type="submit" className="primary" title="Save (Ctrl+Enter)" disabled={isBusy || theirs !== undefined}>
           {isBusy ? 'Saving…' : 'Save'}
         </button>
-        <button type="button" title="Close the form and keep the draft (Esc)" onClick={onLeave}>
-          Later
-        </button>
-        <button type="button" onClick={discard}>
-          Discard
-        </button>
-      </div>
+      </FormActions>
     </form>
   );
 }
