@@ -31,6 +31,13 @@ const RESPONSE_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 5000;
 /** JIT compilation is disabled, because it takes longer than most reads. */
 const BEGIN_SNAPSHOT = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL jit = off';
 
+/**
+ * Writes read rows by their keys. Sequential scans are disabled, because the planner may choose one for each row while
+ * its statistics are from a time when the tables were nearly empty. JIT compilation is disabled, too: the cost that the
+ * planner adds to a sequential scan that it cannot avoid would start it.
+ */
+const BEGIN_WRITE = 'BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL enable_seqscan = off; SET LOCAL jit = off';
+
 const WRITE_QUEUE_ERRORS = {
   full: 'too many requests are waiting for the database; retry later',
   timeout: 'the database cannot be used now: all connections for writing are in use; retry later',
@@ -161,7 +168,7 @@ export function connect({ url, connections, telemetry }: ConnectionOptions): Con
     write(hold, work) {
       // Read `WRITERS` under the locks, so that no newer memoryd changes these requirements before the end of the
       // transaction.
-      const begin = `BEGIN ISOLATION LEVEL READ COMMITTED; ${createLockStatement(hold)}; ${WRITERS}`;
+      const begin = `${BEGIN_WRITE}; ${createLockStatement(hold)}; ${WRITERS}`;
       const once = (client: PoolClient) =>
         inTransaction(client, begin, (writers) => {
           assertMayWriteBeside(writers as Writers[]);

@@ -1,6 +1,6 @@
 import { ENTRIES_MADE_BY, getProperty, replaceWords, setProperty, sql } from '@memoryd/core';
 import type { Connection } from './connection.ts';
-import { insertEntries, MADE_BY, readRecallTexts } from './recall-entry.ts';
+import { deletePostings, insertEntries, MADE_BY, readRecallTexts } from './recall-entry.ts';
 
 /** Maximum index entries rebuilt in one transaction. */
 const REBUILD_BATCH = 256;
@@ -67,9 +67,7 @@ async function rebuild(connection: Connection, namespace: string, ordinals: numb
     const these = sql`namespace = ${namespace} AND ordinal = ANY(${ordinals}::bigint[])`;
     const models = await transaction.rows<{ ordinal: number; model: number }>(sql`
       WITH entry AS (DELETE FROM recall_entry WHERE ${these} AND made_by < ${MADE_BY} RETURNING ordinal, terms, model),
-        words AS (
-          DELETE FROM posting p USING (SELECT ordinal, unnest(terms) AS term FROM entry) w
-          WHERE p.namespace = ${namespace} AND p.term = w.term AND p.ordinal = w.ordinal)
+        words AS (${deletePostings(namespace, sql`SELECT ordinal, unnest(terms) FROM entry`)})
       SELECT ordinal, model FROM entry`);
     if (models.length === 0) return;
     const rebuilt = models.map(({ ordinal }) => ordinal);

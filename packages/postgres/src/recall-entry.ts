@@ -1,5 +1,5 @@
 import type { Tier } from '@memoryd/contract';
-import { EMBEDDING_LIMITS, fromJson, join, raw, sql, type Transaction } from '@memoryd/core';
+import { EMBEDDING_LIMITS, fromJson, join, raw, type Sql, sql, type Transaction } from '@memoryd/core';
 import { ANALYZER_VERSION, getWords, type Recallable, termDigest } from '@memoryd/search';
 import { memoriesBy, type OwnQueries } from './dialect.ts';
 
@@ -69,10 +69,7 @@ async function relabel(transaction: OwnQueries, namespace: string, ordinals: rea
           UPDATE recall_entry SET speaker = ${speaker}, speaker_terms = ${speaker_terms}::bigint[],
             terms = ${terms}::bigint[], frequencies = ${frequencies}::smallint[]
           WHERE namespace = ${namespace} AND ordinal = ${ordinal} RETURNING ordinal),
-        gone AS (
-          -- By the former terms, because no index finds the postings of a memory.
-          DELETE FROM posting p USING former WHERE p.namespace = ${namespace} AND p.term = former.term
-            AND p.ordinal = former.ordinal AND former.term <> ALL(${terms}::bigint[]))
+        gone AS (${deletePostings(namespace, sql`SELECT ordinal, term FROM former WHERE term <> ALL(${terms}::bigint[])`)})
       INSERT INTO posting (namespace, term, ordinal, length, frequency, is_semantic)
       SELECT ${namespace}, t.term, entry.ordinal, ${length}::integer, t.frequency, ${isSemantic}::boolean
       FROM entry, unnest(${terms}::bigint[], ${frequencies}::smallint[]) AS t(term, frequency)
@@ -129,6 +126,20 @@ export function buildEntry(memory: Omit<RecallText, 'userId'>) {
   };
 }
 
+/**
+ * Returns a statement that deletes postings. Each is looked up by its key, because without statistics PostgreSQL would read
+ * many others. The terms must be given, because no index finds the postings of a memory.
+ *
+ * @param postings a query for the ordinals and the terms of the postings
+ */
+export function deletePostings(namespace: string, postings: Sql): Sql {
+  return sql`
+    DELETE FROM posting WHERE ctid = ANY(ARRAY(
+      SELECT p.ctid FROM (${postings}) AS gone(ordinal, term) CROSS JOIN LATERAL (
+        SELECT ctid FROM posting
+        WHERE namespace = ${namespace} AND term = gone.term AND ordinal = gone.ordinal OFFSET 0) p))`;
+}
+
 /** Deletes the index entries, postings, vectors and token states of memories, and removes the memories from queues. */
 async function removeEntries(transaction: OwnQueries, namespace: string, ordinals: readonly number[]): Promise<void> {
   const these = sql`namespace = ${namespace} AND ordinal = ANY(${ordinals}::bigint[])`;
@@ -137,9 +148,7 @@ async function removeEntries(transaction: OwnQueries, namespace: string, ordinal
   );
   await transaction.run(sql`
     WITH entry AS (DELETE FROM recall_entry WHERE ${these} RETURNING ordinal, terms),
-      words AS (
-        DELETE FROM posting p USING (SELECT ordinal, unnest(terms) AS term FROM entry) w
-        WHERE p.namespace = ${namespace} AND p.term = w.term AND p.ordinal = w.ordinal),
+      words AS (${deletePostings(namespace, sql`SELECT ordinal, unnest(terms) FROM entry`)}),
       ${join(others, ', ')}
     DELETE FROM pending_embedding WHERE ${these}`);
 }

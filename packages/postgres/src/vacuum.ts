@@ -17,9 +17,8 @@ const TABLES =
 /**
  * Creates the background task that vacuums after forgetting. Deleted row versions remain in pages until a vacuum, in
  * the write-ahead log until it is recycled, and in archives and backups. The task only runs the vacuum earlier than
- * autovacuum would, and gives no guarantee. A vacuum keeps the keys of
- * GIN indexes, so forgotten words stay in `memory_words_by_word` until a REINDEX. Closing the connection ends a running
- * vacuum.
+ * autovacuum would, and gives no guarantee. A vacuum keeps the keys of GIN indexes, so forgotten words stay in
+ * `memory_words_by_word` until a REINDEX. Closing the connection ends a running vacuum.
  */
 export function createVacuumTask(connection: Connection): BackgroundTask {
   return new BackgroundTask({

@@ -69,8 +69,11 @@ export const INTEGRITY: { readonly maxProblems: number; readonly statements: rea
      counted USING (namespace, user_id)
    WHERE coalesce(kept.memories, 0) <> coalesce(counted.memories, 0)
      OR coalesce(kept.bytes, 0) <> coalesce(counted.bytes, 0)`,
-    `SELECT 'memory ' || m.ordinal || ' is linked to a memory of another user or agent' FROM memory m
-   JOIN memory s ON s.namespace = m.namespace AND s.id IN (m.merged_into, m.supersedes)
+    `SELECT 'memory ' || m.ordinal || ' is linked to a memory of another user or agent' FROM (
+     SELECT namespace, ordinal, user_id, agent_id, merged_into AS linked FROM memory WHERE merged_into IS NOT NULL
+     UNION ALL
+     SELECT namespace, ordinal, user_id, agent_id, supersedes FROM memory WHERE supersedes IS NOT NULL) m
+   JOIN memory s ON s.namespace = m.namespace AND s.id = m.linked
    WHERE s.user_id <> m.user_id OR s.agent_id <> m.agent_id`,
     `SELECT 'memory ' || l.semantic || ' was distilled from a memory of another user or agent' FROM memory_source l
    JOIN memory m ON m.namespace = l.namespace AND m.ordinal = l.semantic
