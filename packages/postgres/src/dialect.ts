@@ -37,6 +37,7 @@ export const POSTGRES: Dialect = {
   knownColumns: [raw('CASE WHEN f.until IS NULL THEN k.fields ELSE f.metadata::jsonb END AS fields')],
   indexedBy: () => raw(''),
   unindexed: (column) => column,
+  fence: raw('OFFSET 0'),
   least: raw('least'),
   greatest: raw('greatest'),
   memoryKey: raw('(namespace, ordinal)'),

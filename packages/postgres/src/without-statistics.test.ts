@@ -6,8 +6,10 @@ import type { Connection } from './connection.ts';
 import { type DatabaseServer, usePostgres } from './database.fixture.ts';
 import { openTwice } from './open-twice.fixture.ts';
 import { countReadRows } from './read-rows.fixture.ts';
+import { createRecallWriter } from './recall-entry.ts';
 
 const MEMORIES = 4000;
+const WORDS = 20_000;
 const NOW = 10;
 const PAGE = { limit: 10, maxBytes: 1e6 };
 const HERON: MemoryFilter = { words: { whole: ['heron'], beginnings: [] } };
@@ -25,7 +27,7 @@ async function createFilledDatabase(): Promise<Connection> {
     await connection.run(sql`ALTER TABLE ${raw(table)} SET (autovacuum_enabled = false)`);
   }
   const memories = Array.from({ length: MEMORIES }, (_, i) =>
-    newMemory({ id: `m${i}`, content: `heron ${i}`, tags: ['trip'], createdAt: 1 }),
+    newMemory({ id: `m${i}`, content: `heron ${i}`, userId: 'ada', tags: ['trip'], createdAt: 1 }),
   );
   await storage.storeMany(memories);
   return connection;
@@ -48,10 +50,17 @@ it('lists by words read each memory a few times after a bulk store', async () =>
   expect(facet.memory).toBeLessThan(4 * MEMORIES);
 });
 
-it('a batch of a change and of its undo reads only its memories after a bulk store', async () => {
+const IDS = Array.from({ length: 20 }, (_, i) => `m${i * 100}`);
+
+it.each<[string, { filter: MemoryFilter; ids?: string[] }]>([
+  ['ids', { filter: {}, ids: IDS }],
+  ['a tag', { filter: { tags: ['trip'] } }],
+  ['a tag of a user', { filter: { userIds: ['ada'], tags: ['trip'] } }],
+  ['ids and a tag', { filter: { tags: ['trip'] }, ids: IDS }],
+  ['words', { filter: HERON }],
+  ['the beginning of a word, of a user', { filter: { userIds: ['ada'], words: { whole: [], beginnings: ['her'] } } }],
+])('a batch of a change by %s and of its undo reads only its memories after a bulk store', async (_name, selection) => {
   const connection = await createFilledDatabase();
-  const ids = Array.from({ length: 20 }, (_, i) => `m${i * 100}`);
-  const selection = { filter: {}, ids };
   const changes = { addTags: ['norway'], removeTags: ['trip'], importance: 0.9 };
   const count = (work: (transaction: Transaction) => Promise<unknown>) =>
     connection.write({ exclusiveNamespaces: ['default'], shared: [] }, (transaction) =>
@@ -62,18 +71,70 @@ it('a batch of a change and of its undo reads only its memories after a bulk sto
     writeVerbs.beginChange(transaction, 'default', named, NOW),
   );
   if (begun.outcome !== 'begun') throw new Error(`the change must begin, but is ${begun.outcome}`);
+  let ordinals: number[] = [];
+  const selected = await countReadRows(connection, async (queries) => {
+    ({ ordinals } = await readVerbs.selectForChange(queries, 'default', begun.no, selection, NOW));
+  });
+  expect(ordinals).toHaveLength(selection.ids ? IDS.length : MEMORIES);
+  expect(Math.max(...Object.values(selected))).toBeLessThan(selection.ids ? MEMORIES / 4 : 4 * MEMORIES);
+  ordinals = ordinals.slice(0, IDS.length);
   const changed = await count(async (transaction) => {
-    const { ordinals } = await readVerbs.selectForChange(transaction, 'default', begun.no, selection, NOW);
-    expect(ordinals).toHaveLength(ids.length);
     const batch = { ordinals, selection, changes, at: NOW };
     const { outcome } = await writeVerbs.changeBatch(transaction, 'default', begun.no, batch);
     expect(outcome).toBe('changed');
   });
-  expect(changed.memory).toBeGreaterThan(ids.length);
+  expect(changed.memory).toBeGreaterThan(IDS.length);
   expect(Math.max(...Object.values(changed))).toBeLessThan(MEMORIES / 4);
   const undone = await count(async (transaction) => {
     const batch = await writeVerbs.undoChangeBatch(transaction, 'default', begun.no, NOW + 1);
-    expect(batch?.restored).toHaveLength(ids.length);
+    expect(batch?.restored).toHaveLength(IDS.length);
   });
   expect(Math.max(...Object.values(undone))).toBeLessThan(MEMORIES / 4);
+});
+
+it('a change that deletes expired records reads a few of them, however many there are', async () => {
+  const { connection } = await openTwice(server);
+  for (const table of ['bulk_change', 'changed_memory']) {
+    await connection.run(sql`ALTER TABLE ${raw(table)} SET (autovacuum_enabled = false)`);
+  }
+  // One expired change with many memories, and others with one that are not expired.
+  await connection.run(sql`
+    INSERT INTO bulk_change (namespace, no, id, user_id, agent_id, digest, expires_at, arrived_until)
+    SELECT 'default', -i, 'change ' || i, '', '', '', CASE WHEN i = 1 THEN 0 ELSE ${NOW + 1} END, 0
+    FROM generate_series(1, ${MEMORIES}) AS i`);
+  await connection.run(sql`
+    INSERT INTO changed_memory (namespace, change, ordinal, before, after)
+    SELECT 'default', CASE WHEN i <= ${MEMORIES} THEN -1 ELSE ${MEMORIES} - i END, i, '{}', ''
+    FROM generate_series(1, ${2 * MEMORIES}) AS i`);
+  const named = { id: 'next', userId: '', agentId: '', digest: 'digest' };
+  const rows = await connection.write({ exclusiveNamespaces: ['default'], shared: [] }, (transaction) =>
+    countReadRows(transaction, (queries: Queries) =>
+      writeVerbs.beginChange({ ...transaction, ...queries }, 'default', named, NOW),
+    ),
+  );
+  expect(rows.changed_memory).toBeGreaterThan(0);
+  expect(Math.max(...Object.values(rows))).toBeLessThan(MEMORIES / 4);
+});
+
+it('forgetting a text with many words reads its postings once if the statistics are from a nearly empty table', async () => {
+  const { storage, connection } = await openTwice(server);
+  const store = (words: number) => {
+    const content = Array.from({ length: words }, (_, i) => `word${i.toString(36)}`).join(' ');
+    return storage.storeMany([newMemory({ id: `m${words}`, content })]);
+  };
+  await connection.run(sql`ALTER TABLE posting SET (autovacuum_enabled = false)`);
+  // The table and its indexes stay long, and the planner learns that few rows are in them.
+  await store(30_000);
+  await connection.run(sql`DELETE FROM posting`);
+  await store(3);
+  await connection.run(sql`ANALYZE posting`);
+  await store(WORDS);
+  const rows = await connection.write({ exclusiveNamespaces: ['default'], shared: [] }, async (transaction) => {
+    const ordinal = await writeVerbs.lastOrdinal(transaction, 'default');
+    return countReadRows(transaction, (queries: Queries) =>
+      createRecallWriter({ ...transaction, ...queries }).remove('default', [ordinal]),
+    );
+  });
+  expect(rows.posting).toBeGreaterThanOrEqual(WORDS);
+  expect(rows.posting).toBeLessThan(4 * WORDS);
 });

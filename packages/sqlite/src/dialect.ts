@@ -146,6 +146,7 @@ export const SQLITE: Dialect = {
   knownColumns: [],
   indexedBy,
   unindexed: (column) => sql`+${column}`,
+  fence: raw(''),
   least: raw('min'),
   greatest: raw('max'),
   memoryKey: raw('(ordinal)'),

@@ -1,5 +1,5 @@
 import { type FilterCondition, type FilterExpression, toFilterCondition } from '@memoryd/contract';
-import { readVerbs, type Sql, type Transaction, writeVerbs } from '@memoryd/core';
+import { readVerbs, type Sql, sql, type Transaction, toWords, writeVerbs } from '@memoryd/core';
 import { setLinks } from '@memoryd/core/operations';
 import type { MemoryFilter } from '@memoryd/search';
 import Sqlite from 'better-sqlite3';
@@ -15,12 +15,13 @@ const SCANS_MEMORIES =
 const PAGE = { limit: 10, maxBytes: 1e6 };
 const OF_ADA = { userIds: ['ada'] };
 const FIRST = { createdAt: 1, ordinal: 1 };
+const WORDS = { whole: ['heron'], beginnings: ['gr'] };
 const TAGGED = { tags: ['one', 'other'], source: 'api' };
 
 const { changes, growth, memories, namespaces, newest, namespaceUsage, readGroup, sessions, stats, totals, users } =
   readVerbs;
-const { importCopies, importedCopies, importRun, imports, unchangedTexts } = readVerbs;
-const { beginImport, forgetBatch, restoreImports, undoImportBatch } = writeVerbs;
+const { importCopies, importedCopies, importRun, imports, selectForChange, unchangedTexts } = readVerbs;
+const { beginChange, beginImport, changeBatch, forgetBatch, restoreImports, undoImportBatch } = writeVerbs;
 
 let connection: Connection;
 beforeEach(() => {
@@ -91,6 +92,50 @@ it.each<[string, (queries: Transaction) => Promise<unknown>]>([
   expect(plans.some((step) => /^SEARCH (m|memory)\b/.test(step))).toBe(true);
   expect(plans.filter((step) => SCANS_MEMORIES.test(step))).toEqual([]);
 });
+
+it.each<[string, MemoryFilter, string[]?]>([
+  ['a tag', { tags: ['one'] }],
+  ['a tag of a user', { ...OF_ADA, ...TAGGED }],
+  ['metadata', { metadata: { kind: 'note' } }],
+  ['an external id', { externalId: 'x' }],
+  ['an external id of a user', { ...OF_ADA, externalId: 'x' }],
+  ['a user', OF_ADA],
+  ['a filter', { condition: toFilterCondition({ tag: { $in: ['one', 'other'] } }) as FilterCondition }],
+  ['words', { words: WORDS }],
+  ['words of a user', { ...OF_ADA, words: WORDS }],
+  ['ids and a tag', TAGGED, ['first']],
+])(
+  'a batch of a change by %s looks up its memories, and no others with the attributes or words',
+  async (_name, filter, ids) => {
+    const selection = { filter, ...(ids && { ids }) };
+    const transaction = toTransaction(toQueries(connection));
+    connection.exec(`
+      UPDATE memory SET user_id = 'ada', external_id = 'x', tags = '["one","other"]', metadata = '{"kind":"note"}';
+      INSERT INTO memory_words VALUES (1, 'a', '')`);
+    await transaction.run(
+      sql`UPDATE memory_words SET words = ${toWords({ namespace: 'a', ordinal: 1, content: 'grey heron' }).words}`,
+    );
+    const begun = await beginChange(transaction, 'a', { id: 'change', userId: '', agentId: '', digest: '' }, 2);
+    if (begun.outcome !== 'begun') throw new Error(`the change must begin, but is ${begun.outcome}`);
+    const selecting = await getPlans((queries) => selectForChange(queries, 'a', begun.no, selection, 2));
+    expect(selecting.some((step) => /^SEARCH m\b/.test(step))).toBe(true);
+    expect(selecting.filter((step) => SCANS_MEMORIES.test(step))).toEqual([]);
+    const batch = {
+      ordinals: [1],
+      selection,
+      changes: { addTags: ['new'], removeTags: ['one'], metadata: { n: 1 } },
+      at: 2,
+    };
+    const plans = await getPlans((queries) => changeBatch(queries, 'a', begun.no, batch));
+    const read = plans.filter((step) =>
+      /^(SCAN|SEARCH) (m|a|w|o|i|h|f|memory\w*|attribute|field_history|word_index)\b/.test(step),
+    );
+    expect(read.length).toBeGreaterThan(0);
+    expect(
+      read.filter((step) => !/^SEARCH \w+ (EXISTS )?USING (INTEGER )?PRIMARY KEY .*(rowid|ordinal)\b/.test(step)),
+    ).toEqual([]);
+  },
+);
 
 it.each<[string, MemoryFilter]>([
   ['a namespace', {}],

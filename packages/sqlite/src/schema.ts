@@ -447,8 +447,9 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX imported_memory_by_change ON imported_memory (changed_by) WHERE changed_by IS NOT NULL;
 
   -- Changes of many memories, until they can no longer be undone. user_id and agent_id: the owner that the change is
-  -- limited to, or ''. digest: of what is selected and what changes, never the values. arrived_until: the change is of
-  -- memories with at most this ordinal. done_until: ordinal of the last memory that the change has looked at.
+  -- limited to, or ''. digest: SHA-256 of the selection and the new values, to recognize a repeated request. The values
+  -- are not stored. arrived_until: the change is of memories with at most this ordinal. done_until: ordinal of the last
+  -- memory that the change has looked at.
   CREATE TABLE bulk_change (
     no INTEGER PRIMARY KEY AUTOINCREMENT,
     namespace TEXT NOT NULL,

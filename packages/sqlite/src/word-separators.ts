@@ -142,7 +142,10 @@ function startsWith(term: Buffer, beginning: Buffer): boolean {
   return term.subarray(0, beginning.length).equals(beginning);
 }
 
-/** Returns the first term of a leaf page, which has no shared beginning with another; undefined if the page has none. */
+/**
+ * Returns the first term of a leaf page; undefined if the page has none. FTS5 stores the first term of a page in full, not
+ * as a suffix of the term before.
+ */
 function getFirstTerm(connection: Connection, segment: number, page: number): Buffer | undefined {
   const leaf = sql(connection, 'SELECT block FROM word_index_data WHERE id = ?')
     .pluck()

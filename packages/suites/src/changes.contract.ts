@@ -85,6 +85,28 @@ export function changesContract(open: (clock: MovedClock) => Promise<MemoryApiUn
       expect(await memory.memories({ user_id, metadata: { place: 'Oslo' } })).toMatchObject({ total: 0 });
     });
 
+    it('changes the memories that a list with the same conditions returns, and no others', async () => {
+      const user_id = nextUser();
+      const kind = `kind of ${user_id}`;
+      const fields = { content: 'a grey heron', tags: [kind], metadata: { kind, n: 10 }, session_id: kind };
+      await store(user_id, 2, fields);
+      await store(user_id, 2, { content: 'a white heron', tags: ['other'], metadata: { kind: 'other', n: '10' } });
+      await store(nextUser(), 2, fields);
+      const selections: MemorySelection[] = [
+        ...[{ q: 'HERON grey' }, { q: 'her' }, { user_id, q: 'heron' }, { user_id, q: 'heron', tag: [kind] }],
+        ...[{ tag: [kind] }, { user_id, tag: [kind] }, { metadata: { kind } }, { session_id: kind }],
+        ...[{ user_id, filter: { 'metadata.n': 10 } }, { filter: { tag: { $in: [kind, 'unknown'] } } }],
+      ];
+      for (const [i, selection] of selections.entries()) {
+        const { memories, total } = await memory.memories(selection);
+        expect(total).toBeGreaterThan(0);
+        const tag = `change ${i} of ${user_id}`;
+        expect(await memory.updateMany(selection, { add_tags: [tag] })).toMatchObject({ updated_count: total });
+        const changed = await memory.memories({ tag: [tag] });
+        expect(changed.memories.map(({ id }) => id)).toEqual(memories.map(({ id }) => id));
+      }
+    });
+
     it('combines ids with the other conditions, and ignores unknown ids', async () => {
       const [user_id, other] = [nextUser(), nextUser()];
       const [one, two] = (await store(user_id, 2, { tags: ['a'] })) as [string, string];
@@ -217,10 +239,10 @@ export function changesContract(open: (clock: MovedClock) => Promise<MemoryApiUn
       await memory.updateMany({ user_id }, { change_id, importance: 0.1 });
       const before = await read(ids);
       for (const call of [
-        memory.updateMany({ user_id }, { change_id, importance: 0.2 }),
-        memory.updateMany({ user_id, tag: ['a'] }, { change_id, importance: 0.1 }),
+        () => memory.updateMany({ user_id }, { change_id, importance: 0.2 }),
+        () => memory.updateMany({ user_id, tag: ['a'] }, { change_id, importance: 0.1 }),
       ]) {
-        await expect(call).rejects.toMatchObject({ code: 'CONFLICT', message: expect.stringContaining('change_id') });
+        await expect(call()).rejects.toMatchObject({ code: 'CONFLICT', message: expect.stringContaining('change_id') });
       }
       expect(await read(ids)).toEqual(before);
     });
@@ -357,6 +379,19 @@ export function changesContract(open: (clock: MovedClock) => Promise<MemoryApiUn
       now += HOUR_MS + 1000;
       await memory.consolidate();
       await memory.consolidate();
+      // A clock that is set back shows that the record is gone, and not only too old.
+      now -= HOUR_MS;
+      await expect(memory.undoChange(change_id)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+      expect(await memory.memory(id)).toMatchObject({ importance: 0.1 });
+      now += HOUR_MS;
+    });
+
+    it('changes that can no longer be undone are dropped by the next change', async () => {
+      const user_id = nextUser();
+      const [id] = (await store(user_id, 1)) as [string];
+      const { change_id } = await memory.updateMany({ user_id }, { importance: 0.1 });
+      now += HOUR_MS + 1000;
+      await memory.updateMany({ ids: ['nobody'] }, { importance: 0.2 });
       // A clock that is set back shows that the record is gone, and not only too old.
       now -= HOUR_MS;
       await expect(memory.undoChange(change_id)).rejects.toMatchObject({ code: 'NOT_FOUND' });

@@ -175,6 +175,18 @@ export function importStorageContract(tested: TestedStorage): void {
       expect(await tested.storage.undoImport('default', id, { of: {}, at: LATER })).toBeUndefined();
     });
 
+    it('an undo forgets long texts in smaller batches', async () => {
+      const { storeAll, id } = await beginNew();
+      const text = 'many words '.repeat(60_000);
+      await storeAll([0, 1, 2].map((i) => [`${i}`, `${text} ${i}`] as const));
+      const sizes: number[] = [];
+      const undone = await tested.storage.undoImport('default', id, { of: {}, at: LATER }, (batch) =>
+        sizes.push(batch.length),
+      );
+      expect(undone).toMatchObject({ forgotten: 3, kept: 0 });
+      expect(sizes).toEqual([1, 1, 1]);
+    });
+
     it('an undo of an import of another owner finds nothing, and nothing happens', async () => {
       const { storeAll, id } = await beginNew({ userId: 'ada' });
       await storeAll([['a', 'one']]);

@@ -403,6 +403,19 @@ export function memoryStorageContract(tested: TestedStorage): void {
       expect(batches).toMatchObject([deleted]);
     });
 
+    it('forgets long texts in smaller batches, so that other writers are not blocked for long', async () => {
+      const text = 'many words '.repeat(60_000);
+      for (let i = 0; i < 3; i++) await storeMemory({ id: `long ${i}`, sessionId: 'long', content: `${text} ${i}` });
+      for (let i = 0; i < 3; i++) await storeMemory({ id: `short ${i}`, sessionId: 'long', content: `short ${i}` });
+      const sizes: number[] = [];
+      const forgotten = await tested.storage.forgetMany('default', { sessionId: 'long' }, (batch) =>
+        sizes.push(batch.length),
+      );
+      expect(forgotten).toMatchObject({ count: 6 });
+      expect(sizes.reduce((sum, size) => sum + size)).toBe(6);
+      expect(sizes).toHaveLength(3);
+    });
+
     it('removes the link from a superseded memory to its forgotten successor', async () => {
       const old = await storeMemory();
       const newer = await storeMemory({ supersedes: old.id });

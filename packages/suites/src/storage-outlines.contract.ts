@@ -77,12 +77,19 @@ export function outlineStorageContract(tested: TestedStorage): void {
 
   it('returns the first vector of each memory that has one', async () => {
     await tested.openNew();
-    const [one, several, none] = [await storeMemory(), await storeMemory(), await storeMemory()];
+    const [one, several, none, rejected] = [
+      await storeMemory(),
+      await storeMemory(),
+      await storeMemory(),
+      await storeMemory(),
+    ];
     expect(await tested.storage.firstVectors('default', [one.ordinal])).toBeUndefined();
     await tested.storage.useModel(MODEL);
     await putVector(one, 3);
     await putVector(several, 5, 6);
-    const ordinals = [none.ordinal, one.ordinal, several.ordinal];
+    // As of a text that the model rejects.
+    await putVector(rejected);
+    const ordinals = [none.ordinal, rejected.ordinal, one.ordinal, several.ordinal];
     const found = await tested.storage.firstVectors('default', ordinals);
     expect(found?.modelId).toBe(MODEL);
     expect([...(found?.ordinals ?? [])].sort()).toEqual([one.ordinal, several.ordinal].sort());

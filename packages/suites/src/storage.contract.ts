@@ -2,6 +2,7 @@ import { describe } from 'vitest';
 import { keyStoreContract } from './key-store.contract.ts';
 import { leaseContract } from './lease.contract.ts';
 import { type OpenStorage, testedStorage } from './storage.fixture.ts';
+import { changeStorageContract } from './storage-changes.contract.ts';
 import { consolidationStorageContract } from './storage-consolidation.contract.ts';
 import { correctionStorageContract } from './storage-corrections.contract.ts';
 import { countStorageContract } from './storage-counts.contract.ts';
@@ -46,6 +47,7 @@ export function storageContract(open: OpenStorage, unmet: Unmet = {}): void {
   describe('validity', () => validityStorageContract(tested));
   describe('what was known', () => knownStorageContract(tested));
   describe('vector storage', () => vectorStorageContract(tested));
+  describe('changes of many memories', () => changeStorageContract(tested));
   describe('consolidation storage', () => consolidationStorageContract(tested));
   describe('distillation storage', () => distilStorageContract(tested));
   describe('suggested corrections', () => correctionStorageContract(tested));

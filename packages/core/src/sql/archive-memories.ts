@@ -2,9 +2,10 @@ import type { Tier } from '@memoryd/contract';
 import type { ChangeDetails, RunRef, StepResult } from '../ports/storage-consolidation.ts';
 import { IN_TIER } from './filters.ts';
 import type { FoundMemory } from './find-memory.ts';
-import { endSummaries, eraseGroups } from './forget-memories.ts';
+import { endSummaries, eraseGroups, takeDeletable } from './forget-memories.ts';
 import { countEntering, countLeaving, TIER_MEMBER, type TierMember } from './list-counters.ts';
 import type { Transaction } from './queries.ts';
+import { textSize } from './read-page.ts';
 import { assertRunning, recordChanges } from './runs.ts';
 import { raw, sql } from './sql.ts';
 
@@ -95,8 +96,8 @@ export async function clearArchive(
 ): Promise<StepResult> {
   await assertRunning(transaction, run);
   const batchLimit = Math.min(limit, MAX_DELETED_AT_ONCE);
-  const count = await eraseEvicted(transaction, run.namespace, until, batchLimit);
-  if (count === batchLimit) return { count, more: true };
+  const { count, more } = await eraseEvicted(transaction, run.namespace, until, batchLimit);
+  if (more) return { count, more };
   const dropped = await dropRecords(transaction, run, until, limit - count);
   return { count: count + dropped, more: count + dropped >= limit };
 }
@@ -106,12 +107,14 @@ async function eraseEvicted(
   namespace: string,
   until: number,
   limit: number,
-): Promise<number> {
-  const evicted = await transaction.rows<Pick<FoundMemory, 'id' | 'mergedInto'>>(sql`
-    SELECT id, merged_into AS "mergedInto" FROM memory ${transaction.dialect.indexedBy('memory_evicted')}
-    WHERE namespace = ${namespace} AND evicted_at <= ${until} LIMIT ${limit}`);
-  await eraseGroups(transaction, namespace, evicted, { keepOwnText: true });
-  return evicted.length;
+): Promise<StepResult> {
+  const evicted = await transaction.rows<Pick<FoundMemory, 'id' | 'mergedInto'> & { bytes: number }>(sql`
+    SELECT m.id, m.merged_into AS "mergedInto", ${textSize()} AS bytes
+    FROM memory m ${transaction.dialect.indexedBy('memory_evicted')}
+    WHERE m.namespace = ${namespace} AND m.evicted_at <= ${until} LIMIT ${limit}`);
+  const batch = takeDeletable(evicted);
+  await eraseGroups(transaction, namespace, batch, { keepOwnText: true });
+  return { count: batch.length, more: batch.length < evicted.length || evicted.length === limit };
 }
 
 /** Deletes the changes of runs that ended by `until`, oldest run first. A run is deleted with its last change. */

@@ -2,17 +2,18 @@ import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Metadata } from '@memoryd/contract';
 import { LIMITS } from '@memoryd/contract/limits';
-import type { Owner, OwnerFilter } from '@memoryd/search';
+import { type Owner, type OwnerFilter, splitFilter } from '@memoryd/search';
 import type { ChangeCounts, ChangedMemory, ChangeSelection, ManyChanges, NewChange } from '../ports/storage-changes.ts';
 import type { StepResult } from '../ports/storage-consolidation.ts';
 import type { ChangedFields } from '../ports/storage-memories.ts';
 import { queueForMerging } from './consolidation-queue.ts';
 import { fromJson } from './corruption.ts';
 import { rememberFields } from './field-history.ts';
-import { isOfOwners, liveAndPassing } from './filters.ts';
-import { type Erasable, findNamed, getRefusal, planUpdate, selectNamed, toMemoryAttributes } from './find-memory.ts';
+import { holders, isOfOwners, isOfUsers, liveAndPassing } from './filters.ts';
+import { type Erasable, findNamed, fromIds, getRefusal, planUpdate, toMemoryAttributes } from './find-memory.ts';
 import { lastOrdinal, toDeleted } from './forget-memories.ts';
 import { replaceAttributes } from './memory-rows.ts';
+import { selectByWords } from './memory-words.ts';
 import type { Dialect, Queries, Transaction } from './queries.ts';
 import { NO_QUOTAS, readRooms } from './quotas.ts';
 import { raw, type Sql, sql } from './sql.ts';
@@ -21,8 +22,23 @@ import { changeMemory } from './update-memory.ts';
 /** Maximum memories that one transaction changes, so that other writers are not blocked for long. */
 export const MAX_CHANGED_AT_ONCE = 25;
 
-/** Maximum memories that are selected at once, so that a large selection does not fill the memory of the process. */
-const MAX_SELECTED_AT_ONCE = 10_000;
+/**
+ * Maximum memories that are selected at once, so that a large selection does not fill the memory of the process. Each
+ * selection reads all memories with the attribute or words.
+ */
+const MAX_SELECTED_AT_ONCE = 100_000;
+
+/**
+ * Maximum expired records that a change deletes as it begins, and with each batch: twice as many as it adds, so that old
+ * records do not accumulate without consolidation.
+ */
+const MAX_DROPPED_AT_ONCE = 2 * MAX_CHANGED_AT_ONCE;
+
+/**
+ * Time after its end from which a change deletes the record of another one. Until then, only consolidation deletes it,
+ * which knows whether the clock was set forward by mistake.
+ */
+const DROPPED_AFTER_MS = 24 * 60 * 60 * 1000;
 
 type Begun = { outcome: 'begun'; no: number } | { outcome: 'conflict' } | { outcome: 'undone' };
 
@@ -36,6 +52,7 @@ export async function beginChange(
   { id, userId, agentId, digest }: Pick<NewChange, 'id' | 'digest' | keyof Owner>,
   at: number,
 ): Promise<Begun> {
+  await dropChanges(transaction, at - DROPPED_AFTER_MS, MAX_DROPPED_AT_ONCE);
   const hasId = sql`namespace = ${namespace} AND user_id = ${userId} AND agent_id = ${agentId} AND id = ${id}`;
   const known = await transaction.row<Pick<ChangeRow, 'no' | 'state'> & { digest: string }>(
     sql`SELECT no, state, digest FROM bulk_change WHERE ${hasId} AND expires_at > ${at} ORDER BY no DESC LIMIT 1`,
@@ -87,22 +104,31 @@ export async function selectForChange(
   if (!change) return { ordinals: [], more: false };
   const { dialect } = queries;
   const rows = await queries.rows<{ ordinal: number }>(sql`
-    SELECT m.ordinal FROM ${selection.ids ? fromNamed(dialect, namespace, selection.ids) : raw('memory m')}
+    SELECT m.ordinal FROM ${fromCandidates(dialect, namespace, selection)}
     WHERE ${isSelected(dialect, namespace, selection, now)}
       AND m.ordinal > ${change.doneUntil} AND m.ordinal <= ${change.arrivedUntil}
     ORDER BY m.ordinal LIMIT ${MAX_SELECTED_AT_ONCE}`);
   return { ordinals: rows.map(({ ordinal }) => ordinal), more: rows.length === MAX_SELECTED_AT_ONCE };
 }
 
-/** Returns the memories with one of these ids, for FROM, as `memory m`. */
-function fromNamed(dialect: Dialect, namespace: string, ids: readonly string[]): Sql {
-  const memory = dialect.joinMemory('m', { namespace: sql`${namespace}`, ordinal: raw('named.ordinal') });
-  return sql`(${selectNamed(dialect, namespace, ids)}) AS named ${memory}`;
+/**
+ * Returns memories that include those of a selection, for FROM, as `memory m`. Each is looked up by its key, because
+ * without statistics PostgreSQL could read all holders of a tag for each memory.
+ */
+function fromCandidates(dialect: Dialect, namespace: string, { filter, ids }: ChangeSelection): Sql {
+  if (ids) return fromIds(dialect, namespace, ids);
+  const isOfMany = filter.externalId === undefined;
+  const [attribute] = isOfUsers(filter) && isOfMany ? [] : splitFilter(filter).required;
+  const found = filter.words
+    ? selectByWords(dialect, namespace, filter.words, filter)
+    : attribute && holders(dialect, namespace, attribute);
+  if (!found) return raw('memory m');
+  return sql`(${found}) AS i ${dialect.joinMemory('m', { namespace: sql`${namespace}`, ordinal: raw('i.ordinal') })}`;
 }
 
 /** Returns a condition on `memory m`: it matches the selection as in a list. Does not look at the ids. */
 function isSelected(dialect: Dialect, namespace: string, { filter, ids }: ChangeSelection, now: number): Sql {
-  return liveAndPassing(dialect, namespace, filter, now, undefined, ids && true);
+  return liveAndPassing(dialect, namespace, filter, now, 'each', ids && true);
 }
 
 /** A batch of a change: ordinals that `selectForChange` returned, what changes, and the time. */
@@ -160,6 +186,7 @@ export async function changeBatch(
       unchanged_count = unchanged_count + ${counts.unchanged}, refused_count = refused_count + ${counts.refused},
       expires_at = ${at + LIMITS.changeUndoMs}
     WHERE ${isChange(namespace, no)}`);
+  await dropChanges(transaction, at - DROPPED_AFTER_MS, MAX_DROPPED_AT_ONCE);
   return { outcome: 'changed', changed: written.map(({ target }) => toDeleted(target)) };
 }
 
@@ -295,16 +322,17 @@ async function write(transaction: Transaction, target: Erasable, change: Changea
   if (written.outcome !== 'updated') throw new Error(`a change of labels must be possible, but is ${written.outcome}`);
 }
 
-/** Marks a change as complete, and returns its counts. */
+/** Marks a change as complete, and returns its counts. See `changeBatch` for the other outcomes. */
 export async function endChange(
   queries: Queries,
   namespace: string,
   no: number,
-): Promise<({ outcome: 'changed' } & ChangeCounts) | { outcome: 'dropped' }> {
+): Promise<({ outcome: 'changed' } & ChangeCounts) | { outcome: 'undone' } | { outcome: 'dropped' }> {
   const counts = await queries.row<ChangeCounts>(sql`
-    UPDATE bulk_change SET done_until = arrived_until WHERE ${isChange(namespace, no)}
+    UPDATE bulk_change SET done_until = arrived_until WHERE ${isChange(namespace, no)} AND state = 'made'
     RETURNING updated_count AS updated, unchanged_count AS unchanged, refused_count AS refused`);
-  return counts ? { outcome: 'changed', ...counts } : { outcome: 'dropped' };
+  if (counts) return { outcome: 'changed', ...counts };
+  return { outcome: (await findChange(queries, namespace, no)) ? 'undone' : 'dropped' };
 }
 
 type BegunUndo = { outcome: 'begun'; no: number } | { outcome: 'unknown' } | { outcome: 'ambiguous' };
@@ -369,9 +397,10 @@ export async function undoChangeBatch(
       DELETE FROM changed_memory WHERE change = ${no} AND ${transaction.dialect.isMemory('ordinal', namespace, ordinals)}`);
   }
   const more = records.length === MAX_CHANGED_AT_ONCE;
+  const expiry = records.length > 0 ? sql`, expires_at = ${at + LIMITS.changeUndoMs}` : raw('');
   const counts = await transaction.row<UndoneBatch['counts']>(sql`
     UPDATE bulk_change SET restored_count = restored_count + ${restored.length},
-      state = ${more ? 'undoing' : 'undone'}
+      state = ${more ? 'undoing' : 'undone'}${expiry}
     WHERE ${isChange(namespace, no)} RETURNING updated_count AS updated, restored_count AS restored`);
   return counts && { restored: restored.map(({ target }) => toDeleted(target)), counts, more };
 }
@@ -380,10 +409,11 @@ export async function undoChangeBatch(
 export async function dropChanges(queries: Queries, now: number, limit: number): Promise<StepResult> {
   const { skipLocked } = queries.dialect;
   const expired = sql`SELECT namespace, no FROM bulk_change WHERE expires_at <= ${now} ORDER BY expires_at`;
+  if (!(await queries.row(sql`${expired} LIMIT 1`))) return { count: 0, more: false };
   const memories = await queries.run(sql`
     DELETE FROM changed_memory WHERE (namespace, change, ordinal) IN (
       SELECT c.namespace, c.change, c.ordinal FROM (${expired} LIMIT ${limit}) AS e
-      CROSS JOIN changed_memory c WHERE c.namespace = e.namespace AND c.change = e.no LIMIT ${limit})`);
+      CROSS JOIN changed_memory c WHERE c.namespace = e.namespace AND c.change = e.no LIMIT ${limit} ${skipLocked})`);
   if (memories === limit) return { count: memories, more: true };
   const changes = await queries.run(sql`
     DELETE FROM bulk_change WHERE expires_at <= ${now} AND (namespace, no) IN (${expired} LIMIT ${limit} ${skipLocked})

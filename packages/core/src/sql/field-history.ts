@@ -1,4 +1,4 @@
-import { fromOrdinals, type Transaction } from './queries.ts';
+import { type Dialect, fromOrdinals, type Transaction } from './queries.ts';
 import { raw, type Sql, sql } from './sql.ts';
 
 /** The columns of `memory` whose earlier values stay in `field_history`. */
@@ -35,26 +35,28 @@ export async function rememberFields(
   { isRegrouping = false } = {},
 ): Promise<void> {
   if (ordinals.length === 0) return;
-  const { isMemory } = transaction.dialect;
+  const { dialect } = transaction;
   await transaction.run(sql`
     INSERT INTO field_history (namespace, ordinal, until, regroups, ${COLUMNS})
-    SELECT m.namespace, m.ordinal, CAST(${at} AS bigint), false, ${COLUMNS} FROM ${fromOrdinals(transaction.dialect, namespace, ordinals)}
-    WHERE ${getLastChange('m')} < ${at}`);
+    SELECT m.namespace, m.ordinal, CAST(${at} AS bigint), false, ${COLUMNS} FROM ${fromOrdinals(dialect, namespace, ordinals)}
+    WHERE ${getLastChange(dialect, 'm')} < ${at}`);
   if (!isRegrouping) return;
   await transaction.run(sql`
-    UPDATE field_history AS f SET regroups = true WHERE ${isMemory('ordinal', namespace, ordinals)} AND until = (
-      SELECT max(h.until) FROM field_history h WHERE h.namespace = f.namespace AND h.ordinal = f.ordinal)`);
+    UPDATE field_history AS f SET regroups = true WHERE ${dialect.isMemory('ordinal', namespace, ordinals)} AND until = (
+      SELECT max(h.until) FROM field_history h
+      WHERE ${dialect.unindexed(raw('h.namespace'))} = f.namespace AND h.ordinal = f.ordinal)`);
 }
 
 /**
  * Returns an expression: the time of the last change of a row of `memory`, by default its storage time. The order and
- * the range keep PostgreSQL from reading all changes of the namespace in the index by time.
+ * the range keep PostgreSQL from reading all changes of the namespace in the index by time, and the mark of the namespace
+ * keeps SQLite from it.
  */
-function getLastChange(memory: string): Sql {
+function getLastChange(dialect: Dialect, memory: string): Sql {
   const name = raw(memory);
   return sql`coalesce((
     SELECT h.until FROM field_history h
-    WHERE h.namespace = ${name}.namespace AND h.ordinal BETWEEN ${name}.ordinal AND ${name}.ordinal
+    WHERE ${dialect.unindexed(raw('h.namespace'))} = ${name}.namespace AND h.ordinal BETWEEN ${name}.ordinal AND ${name}.ordinal
     ORDER BY h.ordinal DESC, h.until DESC LIMIT 1),
     ${name}.stored_at)`;
 }
@@ -64,5 +66,5 @@ function getLastChange(memory: string): Sql {
  * the storage time of the memory or an earlier change.
  */
 export function getChangeTime(transaction: Transaction, memory: string, at: number): Sql {
-  return sql`${transaction.dialect.greatest}(CAST(${at} AS bigint), ${getLastChange(memory)})`;
+  return sql`${transaction.dialect.greatest}(CAST(${at} AS bigint), ${getLastChange(transaction.dialect, memory)})`;
 }

@@ -1,11 +1,11 @@
-import type { MemoryFilter, OwnerFilter } from '@memoryd/search';
+import type { ListWords, MemoryFilter, OwnerFilter } from '@memoryd/search';
 import { type RequiredAttribute, splitFilter } from '@memoryd/search';
 import type { Promotion } from '../ports/storage-consolidation.ts';
 import { type Moment, toMoment } from '../validity.ts';
 import { attributeKey } from './attributes.ts';
 import { isOne, meetsCondition } from './filter-condition.ts';
 import { getEarlierRevision } from './known.ts';
-import { selectByWords } from './memory-words.ts';
+import { hasWords, selectByWords } from './memory-words.ts';
 import type { Dialect } from './queries.ts';
 import { join, raw, type Sql, sql } from './sql.ts';
 import { IS_LINKED, isHolding, isNotReplaced } from './validity.ts';
@@ -14,7 +14,7 @@ import { IS_LINKED, isHolding, isNotReplaced } from './validity.ts';
  * Returns a condition on `memory m`: in the namespace, visible at `now`, and matching the filter. If the filter has
  * `known`, `m` must be the memories as they were known, see `fromMemory`.
  *
- * @param among see `matching`
+ * @param among all memories if absent
  * @param isNamed whether the memories are named by an id, which may be the id of a merged duplicate
  */
 export function liveAndPassing(
@@ -22,7 +22,7 @@ export function liveAndPassing(
   namespace: string,
   filter: MemoryFilter,
   now: number,
-  among?: Sql,
+  among?: Among,
   isNamed = filter.idPart !== undefined || filter.externalId !== undefined,
 ): Sql {
   const isVisible = raw(isNamed ? 'm.evicted_at IS NULL' : IN_TIER);
@@ -48,6 +48,12 @@ function hasIdPart(namespace: string, part: string): Sql {
     substr(i.id, 1, ${part.length}) = ${part} OR substr(i.id, length(i.id) - ${part.length - 1}) = ${part}))`;
 }
 
+/**
+ * The memories that a statement looks at: a query for the ordinals of a few, which is looked up first, or `each` to test
+ * the row of each memory that the statement reads, without reading others that have the same attributes or words.
+ */
+type Among = Sql | 'each';
+
 /** The conditions of a filter, except those on the state of a memory and its id. */
 type Indexed = Omit<MemoryFilter, 'idPart' | keyof Validity>;
 
@@ -55,23 +61,25 @@ type Indexed = Omit<MemoryFilter, 'idPart' | keyof Validity>;
  * Returns a condition on `memory m`: in the namespace and matching the filter.
  *
  * @param moment by default the present; see `liveAndPassing`
- * @param among a query for the ordinals of a few memories, which is looked up first; all memories if absent
+ * @param among all memories if absent
  */
 export function matching(
   dialect: Dialect,
   namespace: string,
   filter: Indexed,
   { known }: Pick<Moment, 'known'> = {},
-  among?: Sql,
+  among?: Among,
 ): Sql {
-  // The attributes are those of the present.
-  const { required, others } = known === undefined ? splitFilter(filter) : { required: [], others: filter };
+  const isEach = among === 'each';
+  // The indexed attributes are those of the present.
+  const byRow = known !== undefined || isEach;
+  const { required, others } = byRow ? { required: [], others: filter } : splitFilter(filter);
   // Looks up the users first, or else the attributes, because these filters are selective. Tier, source and time may
   // match every memory of the namespace.
   const beginsWithAttribute = required.length > 0 && !isOfUsers(filter);
   const { words } = others;
-  const inNamespace =
-    beginsWithAttribute || among || words ? dialect.unindexed(raw('m.namespace')) : raw('m.namespace');
+  const isFew = (among && !isEach) || words;
+  const inNamespace = beginsWithAttribute || isFew ? dialect.unindexed(raw('m.namespace')) : raw('m.namespace');
   // The user index contains the sessions.
   const column = (name: string) => {
     if (words) return dialect.unindexed(raw(`m.${name}`));
@@ -80,8 +88,8 @@ export function matching(
   const conditions = [
     sql`${inNamespace} = ${namespace}`,
     ...ofOwners(dialect, filter),
-    ...(among ? [sql`m.ordinal IN (${among})`] : []),
-    ...(words ? [dialect.isAmong(selectByWords(dialect, namespace, words, filter))] : []),
+    ...(among && !isEach ? [sql`m.ordinal IN (${among})`] : []),
+    ...(words ? [meetsWords(dialect, namespace, words, { of: filter, isEach })] : []),
     ...meetsFields(filter, column),
   ];
   for (const attribute of required) {
@@ -90,9 +98,20 @@ export function matching(
       beginsWithAttribute ? sql`m.ordinal IN (${held})` : sql`EXISTS (${held} AND a.ordinal = m.ordinal)`,
     );
   }
-  if (known !== undefined) conditions.push(...hasAttributes(dialect, filter));
+  if (byRow) conditions.push(...hasAttributes(dialect, filter));
   if (others.condition) conditions.push(meetsCondition(dialect, others.condition, column));
   return join(conditions, ' AND ');
+}
+
+/** Returns a condition on `memory m`: its text has all of these words. */
+function meetsWords(
+  dialect: Dialect,
+  namespace: string,
+  words: ListWords,
+  { of, isEach }: { of: OwnerFilter; isEach: boolean },
+): Sql {
+  if (isEach) return hasWords(dialect, namespace, words, dialect.fence);
+  return dialect.isAmong(selectByWords(dialect, namespace, words, of));
 }
 
 /** Returns conditions on `memory m` for the fields of a filter that are columns. */

@@ -33,15 +33,20 @@ export function findByOrdinal(queries: Queries, namespace: string, ordinal: numb
   return queries.row<FoundMemory>(sql`${FOUND} WHERE m.namespace = ${namespace} AND m.ordinal = ${ordinal}`);
 }
 
-/** Returns a query for the ordinals of the memories with one of these ids, each looked up by its id. */
-export function selectNamed(dialect: Dialect, namespace: string, ids: readonly string[]): Sql {
+/** Returns the memories with one of these ids, each looked up by its id, for FROM, as `memory m`. */
+export function fromIds(dialect: Dialect, namespace: string, ids: readonly string[], alias = 'm'): Sql {
   const named = dialect.records(
     'named',
     { id: 'text' },
     Array.from(new Set(ids), (id) => ({ id })),
   );
   const key = { namespace: sql`${namespace}`, id: raw('named.id') };
-  return sql`SELECT i.ordinal FROM ${named} ${dialect.joinMemory('i', key, 'memory_by_id')}`;
+  return sql`${named} ${dialect.joinMemory(alias, key, 'memory_by_id')}`;
+}
+
+/** Returns a query for the ordinals of the memories with one of these ids. */
+export function selectNamed(dialect: Dialect, namespace: string, ids: readonly string[]): Sql {
+  return sql`SELECT i.ordinal FROM ${fromIds(dialect, namespace, ids, 'i')}`;
 }
 
 /** Returns the memories that meet a condition on `memory m`, by ordinal. */

@@ -19,8 +19,10 @@ import {
   toMemoryAttributes,
 } from './find-memory.ts';
 import { countEntering, countLeaving, removeUsers, type TierMember } from './list-counters.ts';
+import { takePage } from './memory-row.ts';
 import { removeAttributes } from './memory-rows.ts';
 import type { Dialect, Queries, Transaction } from './queries.ts';
+import { textSize } from './read-page.ts';
 import { forgetDistillingRules } from './requeue-passed-over.ts';
 import { decline, removeSources } from './semantic-sources.ts';
 import { raw, type Sql, sql } from './sql.ts';
@@ -31,6 +33,19 @@ import { addSuccessor, leaveSuccession } from './succession.ts';
  * duplicates of the memories, which are deleted too, do not count.
  */
 const MAX_FORGOTTEN_AT_ONCE = 100;
+
+/**
+ * Maximum bytes of the texts that one transaction deletes; a single text may be longer. SQLite looks up each word of the
+ * texts in its index of words.
+ */
+const MAX_DELETED_BYTES = 1024 * 1024;
+
+/** Returns the first memories whose texts one transaction can delete. */
+export function takeDeletable<Row extends { bytes: number }>(rows: readonly Row[]): Row[] {
+  const request = { limit: rows.length, maxBytes: MAX_DELETED_BYTES };
+  const paging = { toItem: (row: Row) => row, getBytes: ({ bytes }: Row) => bytes, getPlace: () => undefined };
+  return takePage(rows, request, 0, paging).items;
+}
 
 type Forgotten =
   | {
@@ -107,10 +122,13 @@ export async function forgetBatch(
   selection: ForgetSelection,
   arrivedUntil: number,
 ): Promise<DeletedMemory[]> {
-  const batch = await transaction.rows<Pick<FoundMemory, 'id' | 'ordinal' | 'tier' | 'mergedInto'>>(sql`
-    SELECT m.id, m.ordinal, m.tier, m.merged_into AS "mergedInto" FROM memory m
+  const found = await transaction.rows<
+    Pick<FoundMemory, 'id' | 'ordinal' | 'tier' | 'mergedInto'> & { bytes: number }
+  >(sql`
+    SELECT m.id, m.ordinal, m.tier, m.merged_into AS "mergedInto", ${textSize()} AS bytes FROM memory m
     WHERE ${selected(transaction.dialect, namespace, selection)} AND m.ordinal <= ${arrivedUntil}
     LIMIT ${MAX_FORGOTTEN_AT_ONCE}`);
+  const batch = takeDeletable(found);
   for (const { tier, ordinal } of batch) {
     if (tier === 'semantic') await decline(transaction, namespace, ordinal);
   }
@@ -308,10 +326,11 @@ export async function eraseBatch(transaction: Transaction, namespace: string, ar
   return (await eraseGroups(transaction, namespace, batch)).length;
 }
 
-function getFirst(transaction: Transaction, namespace: string, ordinals: Sql) {
-  return transaction.rows<Pick<FoundMemory, 'id' | 'mergedInto'>>(sql`
-    SELECT m.id, m.merged_into AS "mergedInto" FROM (${ordinals} LIMIT ${MAX_DELETED_AT_ONCE}) AS first
+async function getFirst(transaction: Transaction, namespace: string, ordinals: Sql) {
+  const found = await transaction.rows<Pick<FoundMemory, 'id' | 'mergedInto'> & { bytes: number }>(sql`
+    SELECT m.id, m.merged_into AS "mergedInto", ${textSize()} AS bytes FROM (${ordinals} LIMIT ${MAX_DELETED_AT_ONCE}) AS first
     CROSS JOIN memory m WHERE m.namespace = ${namespace} AND m.ordinal = first.ordinal`);
+  return takeDeletable(found);
 }
 
 const NAMESPACE_TABLES = [

@@ -16,8 +16,8 @@ const KEY_DIGITS = 4;
 const MANY_MEMORIES = 2000;
 
 /**
- * Returns what stands before each word of a namespace in the index, so that words of other namespaces take no time.
- * Another namespace may have the same key; lists compare the namespace too.
+ * Returns the prefix of the words of a namespace in the shared index, so that a search reads no words of most other
+ * namespaces. Two namespaces can have the same prefix, so queries also compare the namespace.
  */
 function getKey(namespace: string): string {
   return hash('sha256', namespace).slice(0, KEY_DIGITS);
@@ -61,11 +61,15 @@ function getKeyed(namespace: string, { whole, beginnings }: ListWords): ListWord
   return { whole: whole.map((word) => key + word), beginnings: beginnings.map((word) => key + word) };
 }
 
-/** Returns a condition on `memory m` of a namespace: its text has all of these words. */
-export function hasWords(dialect: Dialect, namespace: string, words: ListWords): Sql {
+/**
+ * Returns a condition on `memory m` of a namespace: its text has all of these words.
+ *
+ * @param suffix of the subquery for the words of a memory
+ */
+export function hasWords(dialect: Dialect, namespace: string, words: ListWords, suffix = raw('')): Sql {
   return sql`EXISTS (
     SELECT 1 FROM memory_words w WHERE ${dialect.unindexed(raw('w.namespace'))} = ${namespace} AND w.ordinal = m.ordinal
-      AND ${dialect.hasWords(getKeyed(namespace, words))})`;
+      AND ${dialect.hasWords(getKeyed(namespace, words))} ${suffix})`;
 }
 
 /**

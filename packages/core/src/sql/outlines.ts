@@ -4,8 +4,10 @@ import type { MemoryOutline, OutlinePage, ScopeState } from '../ports/storage-me
 import { toMoment } from '../validity.ts';
 import { fromJson } from './corruption.ts';
 import { isOfOwners, liveAndPassing, notExpired, unlessOfUsers } from './filters.ts';
+import { fromIds } from './find-memory.ts';
 import { fromMemory } from './known.ts';
 import type { Queries } from './queries.ts';
+import { isAfter } from './read-page.ts';
 import { raw, sql } from './sql.ts';
 
 /** Maximum bytes of a text whose beginning is read: a database may read a text as a whole to return its beginning. */
@@ -35,9 +37,7 @@ export async function outlines(
   const { dialect } = queries;
   const memories = fromMemory(dialect, toMoment({ filter, now }));
   const createdAt = unlessOfUsers(dialect, filter, 'created_at');
-  const place = after
-    ? sql`AND (${createdAt}, m.ordinal) < (CAST(${after.createdAt} AS bigint), CAST(${after.ordinal} AS bigint))`
-    : raw('');
+  const place = isAfter(dialect, after, { of: filter, direction: 'desc' });
   const text =
     textChars > 0
       ? sql`CASE WHEN octet_length(m.content) <= ${MAX_TEXT_BYTES} THEN substr(m.content, 1, ${textChars}) ELSE '' END`
@@ -87,15 +87,8 @@ export async function revisions(
 ): Promise<Map<string, number>> {
   if (ids.length === 0) return new Map();
   const { dialect } = queries;
-  const { records, joinMemory } = dialect;
-  const asked = records(
-    'asked',
-    { id: 'text' },
-    [...new Set(ids)].map((id) => ({ id })),
-  );
-  const key = { namespace: sql`${namespace}`, id: raw('asked.id') };
   const found = await queries.rows<{ id: string; revision: number }>(sql`
-    SELECT m.id, m.revision FROM ${asked} ${joinMemory('m', key, 'memory_by_id')}
+    SELECT m.id, m.revision FROM ${fromIds(dialect, namespace, ids)}
     WHERE m.evicted_at IS NULL AND ${notExpired(now)} AND ${isOfOwners(dialect, of)}`);
   return new Map(found.map(({ id, revision }) => [id, revision]));
 }

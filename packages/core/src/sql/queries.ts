@@ -147,6 +147,11 @@ export interface Dialect {
    * condition.
    */
   unindexed(column: Sql): Sql;
+  /**
+   * Suffix of a subquery that PostgreSQL must run for each row of the statement. Without statistics, PostgreSQL would
+   * read all rows that meet the other conditions of the subquery. Empty in SQLite.
+   */
+  readonly fence: Sql;
   /** The functions for the least and the greatest of two or more non-null values. */
   readonly least: Sql;
   readonly greatest: Sql;

@@ -85,7 +85,7 @@ export function readOrdinals(
 }
 
 /** Returns an expression: the bytes of the texts of `memory m`. */
-function textSize(attachments = false): Sql {
+export function textSize(attachments = false): Sql {
   return raw(`octet_length(m.content)${attachments ? ' + m.attachment_bytes' : ''}`);
 }
 

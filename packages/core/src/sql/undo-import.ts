@@ -2,9 +2,10 @@ import type { OwnerFilter } from '@memoryd/search';
 import type { DeletedMemory } from '../ports/storage-memories.ts';
 import { rememberFields } from './field-history.ts';
 import { type FoundMemory, findByOrdinal } from './find-memory.ts';
-import { detachDuplicate, eraseGroups, toDeleted } from './forget-memories.ts';
+import { detachDuplicate, eraseGroups, takeDeletable, toDeleted } from './forget-memories.ts';
 import { findImportNumber } from './imports.ts';
 import type { Transaction } from './queries.ts';
+import { textSize } from './read-page.ts';
 import { raw, type Sql, sql } from './sql.ts';
 
 /** Maximum memories that one transaction of an undo selects, so that other writers are not blocked for long. */
@@ -34,13 +35,14 @@ export async function undoImportBatch(
   if (no === undefined) return undefined;
   await transaction.run(sql`
     UPDATE import_run SET undoing = 1 WHERE namespace = ${namespace} AND no = ${no} AND undoing = 0`);
-  const batch = await transaction.rows<BatchRow>(sql`
-    SELECT m.ordinal, m.id, m.merged_into AS "mergedInto",
+  const found = await transaction.rows<BatchRow>(sql`
+    SELECT m.ordinal, m.id, m.merged_into AS "mergedInto", ${textSize()} AS bytes,
       CASE WHEN i.version <> m.version THEN 'kept' WHEN ${hasLaterImport('i')} THEN 'moved' ELSE 'forgotten' END AS fate
     FROM imported_memory i CROSS JOIN memory m
     WHERE i.namespace = ${namespace} AND i.run = ${no} AND i.ordinal > ${after}
       AND m.namespace = i.namespace AND m.ordinal = i.ordinal
     ORDER BY i.ordinal LIMIT ${MAX_UNDONE_AT_ONCE}`);
+  const batch = takeDeletable(found);
   const last = batch.at(-1)?.ordinal;
   if (last === undefined) return undoChanges(transaction, namespace, no, after);
   const withFate = (fate: BatchRow['fate']) => batch.filter((row) => row.fate === fate);
@@ -55,7 +57,10 @@ export async function undoImportBatch(
 /**
  * `kept`: someone changed the memory. `moved`: nobody did, but another import, which is not being undone, changed it last.
  */
-type BatchRow = Pick<FoundMemory, 'ordinal' | 'id' | 'mergedInto'> & { fate: 'kept' | 'moved' | 'forgotten' };
+type BatchRow = Pick<FoundMemory, 'ordinal' | 'id' | 'mergedInto'> & {
+  bytes: number;
+  fate: 'kept' | 'moved' | 'forgotten';
+};
 
 function toOrdinals(rows: readonly { ordinal: number }[]): number[] {
   return rows.map(({ ordinal }) => ordinal);
