@@ -1,4 +1,4 @@
-import { LIMITS } from './limits.ts';
+import { DEFAULTS, LIMITS } from './limits.ts';
 import { listFields } from './memories.ts';
 import Type from './typebox.ts';
 
@@ -29,7 +29,7 @@ export const FacetsRequest = Type.Object(
       Type.Integer({
         minimum: 1,
         maximum: LIMITS.facetValues,
-        default: 20,
+        default: DEFAULTS.facetValues,
         description: 'Maximum number of values.',
         'x-must': `be a whole number from 1 to ${LIMITS.facetValues}`,
       }),

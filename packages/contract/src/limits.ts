@@ -133,4 +133,6 @@ export const DEFAULTS = {
   /** Namespace of requests without an API key. */
   namespace: 'default',
   pageItems: 1000,
+  facetValues: 20,
+  related: 5,
 } as const;

@@ -1,5 +1,5 @@
 import { MemoryId } from './field.ts';
-import { LIMITS } from './limits.ts';
+import { DEFAULTS, LIMITS } from './limits.ts';
 import { Memory } from './memory.ts';
 import { scopeFields } from './scope.ts';
 import Type from './typebox.ts';
@@ -12,7 +12,7 @@ export const RelatedRequest = Type.Object(
       Type.Integer({
         minimum: 1,
         maximum: LIMITS.related,
-        default: 5,
+        default: DEFAULTS.related,
         description: 'Maximum number of memories.',
         'x-must': `be a whole number from 1 to ${LIMITS.related}`,
       }),

@@ -10,16 +10,18 @@ const MAX_CHARS = 4 * 2 ** 20;
 const UNKNOWN_CHARS = 1;
 
 /**
- * Counts of memories by namespace, kept for ten seconds, so that many open pages cost as much as one. Requests for the
- * same counts share one computation. Keeps no failures. A change of a memory that was stored before drops the counts of
- * its namespace, so that no one can read a forgotten value. New memories are counted once the entry has expired.
+ * Counts of memories by namespace, kept for ten seconds after their computation, so that many open pages cost as much as
+ * one. Requests for the same counts share one computation. Keeps no failures. A change of a memory that was stored before
+ * drops the counts of its namespace, so that no one can read a forgotten value. New memories are counted once the entry
+ * has expired.
  */
 export class CountCache implements ScopeListener {
-  readonly #entries = new LRUCache<string, Promise<unknown>>({
-    max: MAX_ENTRIES,
-    maxSize: MAX_CHARS,
-    ttl: LIFETIME_MS,
-  });
+  readonly #entries: LRUCache<string, Promise<unknown>>;
+
+  /** @param clock a clock in ms that only goes forward, and is never at 0 */
+  constructor(clock: { now(): number } = performance) {
+    this.#entries = new LRUCache({ max: MAX_ENTRIES, maxSize: MAX_CHARS, perf: clock, ttlResolution: 0 });
+  }
 
   /** Returns the kept result, or computes it. */
   get<T>(namespace: string, request: unknown, compute: () => Promise<T>): Promise<T> {
@@ -27,14 +29,18 @@ export class CountCache implements ScopeListener {
     const kept = this.#entries.get(key) as Promise<T> | undefined;
     if (kept) return kept;
     const result = compute();
+    // Without a lifetime, so that requests share a computation that takes longer.
     this.#entries.set(key, result, { size: UNKNOWN_CHARS });
-    // A dropped entry stays dropped: its result may count forgotten memories.
-    const ifKept = (then: () => void) => {
-      if (this.#entries.peek(key) === result) then();
+    const end = (options?: { size: number; ttl: number }) => {
+      // A dropped entry stays dropped: its result may count forgotten memories.
+      if (this.#entries.peek(key) !== result) return;
+      // Deleted first, because an entry that is set to the same value again would keep its size.
+      this.#entries.delete(key);
+      if (options) this.#entries.set(key, result, options);
     };
     result.then(
-      (value) => ifKept(() => this.#entries.set(key, result, { size: JSON.stringify(value).length })),
-      () => ifKept(() => this.#entries.delete(key)),
+      (value) => end({ size: JSON.stringify(value).length, ttl: LIFETIME_MS }),
+      () => end(),
     );
     return result;
   }

@@ -15,11 +15,11 @@ export interface ForgottenScope {
 /** Holds in memory what must go with the memories of a scope. */
 export interface ScopeListener {
   forget(scope: ForgottenScope): void;
-  /** Scopes may have been forgotten by another process without a notice. */
+  /** Drops everything, because a notice may have been missed. */
   forgetAll(): void;
 }
 
-/** Every role of a database can listen to its notices, and could send one. */
+/** Notices are sealed with this purpose, because any role of the database can read and send them. */
 const NOTICE_PURPOSE = 'forgotten scope';
 
 /**

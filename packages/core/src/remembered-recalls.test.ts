@@ -51,6 +51,70 @@ describe('RememberedRecalls', () => {
   });
 
   it.each([
+    ['its user', { userId: 'ada' }],
+    ['its agent', { agentId: 'cook' }],
+    ['its session', { sessionId: 's' }],
+    ['its user and agent', { userId: 'ada', agentId: 'cook' }],
+    ['its namespace', {}],
+  ])('remembers no recall that was running when %s was forgotten', (_of, scope) => {
+    const recalls = new RememberedRecalls();
+    const begun = recalls.begin();
+    recalls.forget({ namespace: 'home', ...scope });
+    const recall = { ...RECALL, of: { userIds: ['ada'], agentIds: ['cook', ''] }, sessionId: 's' };
+    recalls.add('home', recall, begun);
+    expect(getQueries(recalls)).toEqual([]);
+    recalls.add('home', { ...recall, query: 'later' }, recalls.begin());
+    expect(getQueries(recalls)).toEqual(['later']);
+  });
+
+  it.each([
+    ['another user', { namespace: 'home', userId: 'ben' }],
+    ['another session of its user', { namespace: 'home', userId: 'ada', sessionId: 't' }],
+    ['its user in another namespace', { namespace: 'work', userId: 'ada' }],
+  ])('remembers a recall that was running when %s was forgotten', (_of, scope) => {
+    const recalls = new RememberedRecalls();
+    const begun = recalls.begin();
+    recalls.forget(scope);
+    recalls.add('home', { ...RECALL, ...OF_ADA }, begun);
+    expect(getQueries(recalls)).toEqual(['tea']);
+  });
+
+  it('remembers no recall that was running while notices were missed, or more scopes were forgotten than are known', () => {
+    const recalls = new RememberedRecalls();
+    const begun = recalls.begin();
+    recalls.forgetAll();
+    recalls.add('home', RECALL, begun);
+    const [early, late] = [recalls.begin(), recalls.begin() + 1];
+    for (let i = 0; i <= 100; i++) recalls.forget({ namespace: 'home', userId: `user ${i}` });
+    recalls.add('home', { ...RECALL, query: 'early' }, early);
+    recalls.add('home', { ...RECALL, query: 'late' }, late);
+    expect(getQueries(recalls)).toEqual(['late']);
+  });
+
+  it('remembers a recall that was running when its namespace was dropped at the limit', () => {
+    const recalls = new RememberedRecalls({ bytes: 20_000, namespaces: 1 });
+    recalls.add('home', RECALL);
+    const begun = recalls.begin();
+    recalls.add('work', RECALL);
+    recalls.add('home', { ...RECALL, query: 'running' }, begun);
+    expect(getQueries(recalls)).toEqual(['running']);
+  });
+
+  it('finds a recall by the last of a thousand results', () => {
+    const recalls = new RememberedRecalls();
+    recalls.add('home', { ...RECALL, results: Array.from({ length: 1000 }, (_, i) => ({ id: `m${i}` })) });
+    expect(recalls.list('home', {}, 'm999')).toHaveLength(1);
+    expect(recalls.list('home', {}, 'm1000')).toEqual([]);
+  });
+
+  it('counts all results of a recall at the limit of bytes', () => {
+    const recalls = new RememberedRecalls({ bytes: 250_000, namespaces: 10 });
+    const results = Array.from({ length: 1000 }, (_, i) => ({ id: `m${i}` }));
+    for (const query of ['one', 'two', 'three']) recalls.add('home', { ...RECALL, query, results });
+    expect(getQueries(recalls)).toEqual(['three', 'two']);
+  });
+
+  it.each([
     ['a user', { userId: 'ada' }, ['ben', 'all']],
     ['a session', { sessionId: 's' }, ['ben', 'ada', 'all']],
     ['the whole namespace', {}, []],

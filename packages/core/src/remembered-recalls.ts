@@ -9,6 +9,9 @@ const MAX = { bytes: 64 * 2 ** 20, namespaces: 1000 };
 const RECALL_BYTES = 300;
 const RESULT_BYTES = 100;
 
+/** Maximum forgotten scopes that are known by name. A recall that began before more of them is not remembered. */
+const MAX_FORGOTTEN = 100;
+
 /** A memory that a recall returned. `score`: absent if no query found it. */
 interface RecalledId {
   id: string;
@@ -36,9 +39,8 @@ export interface StoredRecall extends Owner {
   kind: RememberedRecall['kind'];
   query: string;
   sessionId: string | undefined;
-  /** The first `LIMITS.eventIds`, best first. */
+  /** All results, best first. */
   results: readonly RecalledId[];
-  count: number;
   bytes: number;
 }
 
@@ -64,23 +66,36 @@ export class RememberedRecalls implements ScopeListener {
   readonly #max: typeof MAX;
   #bytes = 0;
   #last = 0;
+  /** The last forgotten scopes, oldest first. */
+  #forgotten: ForgottenScope[] = [];
+  #forgottenCount = 0;
 
   constructor(max: typeof MAX = MAX) {
     this.#max = max;
   }
 
-  add(namespace: string, { id, at, kind, query, of, sessionId, results }: NewRecall): void {
+  /** Returns the number of scopes that have been forgotten, for `add` at the end of a recall that begins now. */
+  begin(): number {
+    return this.#forgottenCount;
+  }
+
+  /**
+   * Remembers a recall, unless its scope was forgotten while it ran.
+   *
+   * @param begun the result of `begin` at the begin of the recall; by default, the recall began and ended now
+   */
+  add(namespace: string, { id, at, kind, query, of, sessionId, results }: NewRecall, begun = this.begin()): void {
     const stored: StoredRecall = {
       ...{ number: ++this.#last, id, at, kind, sessionId },
       // A query can be a part of a long body, which must not stay in memory with it.
       query: copyString(query),
       userId: of.userIds?.[0] ?? '',
       agentId: of.agentIds?.[0] ?? '',
-      results: results.slice(0, LIMITS.eventIds),
-      count: results.length,
+      results,
       bytes: 0,
     };
-    stored.bytes = RECALL_BYTES + 2 * query.length + stored.results.length * RESULT_BYTES;
+    if (this.#isForgotten(namespace, stored, begun)) return;
+    stored.bytes = RECALL_BYTES + 2 * query.length + results.length * RESULT_BYTES;
     const own = this.#namespaces.get(namespace) ?? { recalls: [], bytes: 0 };
     this.#namespaces.delete(namespace);
     this.#namespaces.set(namespace, own);
@@ -107,23 +122,33 @@ export class RememberedRecalls implements ScopeListener {
     return matching.reverse();
   }
 
-  forget({ namespace, userId, agentId, sessionId }: ForgottenScope): void {
-    const own = this.#namespaces.get(namespace);
-    if (!own) return;
-    const left = own.recalls.filter(
-      (recall) =>
-        (userId !== undefined && recall.userId !== userId) ||
-        (agentId !== undefined && recall.agentId !== agentId) ||
-        (sessionId !== undefined && recall.sessionId !== sessionId),
-    );
-    this.#count(own, left.reduce((sum, { bytes }) => sum + bytes, 0) - own.bytes);
-    own.recalls = left;
-    if (left.length === 0) this.#namespaces.delete(namespace);
+  forget(scope: ForgottenScope): void {
+    this.#forgottenCount++;
+    this.#forgotten = [...this.#forgotten, scope].slice(-MAX_FORGOTTEN);
+    this.#drop(scope);
   }
 
   forgetAll(): void {
+    this.#forgottenCount++;
+    this.#forgotten = [];
     this.#namespaces.clear();
     this.#bytes = 0;
+  }
+
+  #isForgotten(namespace: string, recall: StoredRecall, begun: number): boolean {
+    const count = this.#forgottenCount - begun;
+    if (count > this.#forgotten.length) return true;
+    const since = this.#forgotten.slice(this.#forgotten.length - count);
+    return since.some((scope) => scope.namespace === namespace && isOfScope(recall, scope));
+  }
+
+  #drop(scope: ForgottenScope): void {
+    const own = this.#namespaces.get(scope.namespace);
+    if (!own) return;
+    const left = own.recalls.filter((recall) => !isOfScope(recall, scope));
+    this.#count(own, left.reduce((sum, { bytes }) => sum + bytes, 0) - own.bytes);
+    own.recalls = left;
+    if (left.length === 0) this.#namespaces.delete(scope.namespace);
   }
 
   #count(own: NamespaceRecalls, bytes: number): void {
@@ -138,10 +163,19 @@ export class RememberedRecalls implements ScopeListener {
 
   #dropExcess(): void {
     const [leastUsed] = this.#namespaces.keys();
-    if (this.#namespaces.size > this.#max.namespaces && leastUsed !== undefined) this.forget({ namespace: leastUsed });
+    if (this.#namespaces.size > this.#max.namespaces && leastUsed !== undefined) this.#drop({ namespace: leastUsed });
     while (this.#bytes > this.#max.bytes) {
       const all = [...this.#namespaces.values()];
       this.#dropOldest(all.reduce((largest, other) => (other.bytes > largest.bytes ? other : largest)));
     }
   }
+}
+
+/** Returns whether a recall of the namespace of a scope is of the scope. */
+function isOfScope(recall: StoredRecall, { userId, agentId, sessionId }: ForgottenScope): boolean {
+  return (
+    (userId === undefined || recall.userId === userId) &&
+    (agentId === undefined || recall.agentId === agentId) &&
+    (sessionId === undefined || recall.sessionId === sessionId)
+  );
 }

@@ -43,6 +43,17 @@ describe('GET /recalls', () => {
     expect(await getQueries(`?memory_id=${id}`)).toEqual(['blue pot']);
   });
 
+  it('finds a recall by each of its results, also by those that it does not list', async () => {
+    const notes = Array.from({ length: 300 }, (_, i) => ({ content: `A heron is on page ${i}`, user_id: 'many' }));
+    const ids = await memoryd.storeAll(notes);
+    const recalled = await memoryd.recalled('heron', 'user_id=many&top_k=1000');
+    expect([...recalled].sort()).toEqual([...ids].sort());
+    for (const id of [recalled[0], recalled[255], recalled[256], recalled[299]]) {
+      const { recalls, total } = await getRecalls(`?memory_id=${id}`);
+      expect([total, recalls[0]?.query, recalls[0]?.count, recalls[0]?.results.length]).toEqual([1, 'heron', 300, 256]);
+    }
+  });
+
   it('lists a recall under its user only, and one over all users under none, also with shared', async () => {
     const [his] = await memoryd.storeInOrder([{ content: 'A walrus lives in the cellar', user_id: 'leak-ben' }]);
     await memoryd.recall('walrus of ben', 'user_id=leak-ben');

@@ -39,9 +39,10 @@ export interface MemoryMap extends ComputedMap {
   at: number;
 }
 
-/** A map with the scope and the state of its memories. */
+/** A map with the scope and the state of its memories. `missing`: ordinals of the memories that had no vectors. */
 interface CachedMap {
   map: MemoryMap;
+  missing: readonly number[];
   namespace: string;
   of: OwnerFilter;
   state: string;
@@ -72,7 +73,7 @@ interface MapsOptions {
  */
 export class MemoryMaps implements ScopeListener {
   readonly #options: MapsOptions;
-  readonly #maps = new LRUCache<string, CachedMap>({ ...CACHE, sizeCalculation: ({ map }) => getBytes(map) });
+  readonly #maps = new LRUCache<string, CachedMap>({ ...CACHE, sizeCalculation: getBytes });
   readonly #failures = new LRUCache<string, number>({ max: CACHE.max });
   /** The maps that are being computed or wait for it, by key. */
   readonly #pending = new Map<string, Running>();
@@ -104,8 +105,7 @@ export class MemoryMaps implements ScopeListener {
     }
     const { count, lastOrdinal, changedAt } = await storage.scopeState(namespace, of, now);
     const state = `${count} ${lastOrdinal} ${changedAt}`;
-    const isComplete = known && known.map.ordinals.length === Math.min(count, LIMITS.mappedMemories);
-    if (known && isComplete && known.state === state) {
+    if (known && known.state === state && !(await this.#hasVectors(namespace, known.missing))) {
       known.checkedAt = now;
       return { map: known.map, isChanging: false };
     }
@@ -158,8 +158,9 @@ export class MemoryMaps implements ScopeListener {
     if (!release) return;
     try {
       const at = clock.now();
-      const map = { ...(await this.#run(running, at)), at };
-      if (!running.isForgotten) this.#maps.set(key, { map, namespace, of, state, checkedAt: at });
+      const { computed, missing } = await this.#run(running, at);
+      const cached = { map: { ...computed, at }, missing, namespace, of, state, checkedAt: at };
+      if (!running.isForgotten) this.#maps.set(key, cached);
     } catch (error) {
       if (this.#closing.signal.aborted) return;
       this.#failures.set(key, clock.now());
@@ -169,8 +170,11 @@ export class MemoryMaps implements ScopeListener {
     }
   }
 
-  /** Reads the memories slice by slice, and computes their map in a thread. */
-  async #run({ namespace, of, key }: Running, now: number): Promise<ComputedMap> {
+  /**
+   * Reads the memories slice by slice, and computes their map in a thread. Also returns the ordinals of those without
+   * vectors.
+   */
+  async #run({ namespace, of, key }: Running, now: number): Promise<{ computed: ComputedMap; missing: number[] }> {
     const { storage } = this.#options;
     const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(MAX_COMPUTE_MS)]);
     signal.throwIfAborted();
@@ -179,8 +183,9 @@ export class MemoryMaps implements ScopeListener {
     const path = createRequire(import.meta.url).resolve('@memoryd/core/map-thread');
     const thread = new Worker(path, { workerData: { before } });
     // Rejects if the thread fails at any time, also while memories are read.
-    const computed = once(thread, 'message', { signal });
-    computed.catch(() => {});
+    const message = once(thread, 'message', { signal });
+    message.catch(() => {});
+    const missing: number[] = [];
     try {
       let after: MemoryOutline | undefined;
       for (let left: number = LIMITS.mappedMemories; left > 0; ) {
@@ -190,14 +195,26 @@ export class MemoryMaps implements ScopeListener {
         left = outlines.length < page.limit ? 0 : left - outlines.length;
         const slice = await this.#toSlice(namespace, outlines);
         signal.throwIfAborted();
+        const mapped = new Set(slice?.ordinals);
+        missing.push(...outlines.map(({ ordinal }) => ordinal).filter((ordinal) => !mapped.has(ordinal)));
         if (slice) thread.postMessage(slice, [slice.vectors.buffer as ArrayBuffer]);
       }
       thread.postMessage('compute');
-      const [map] = (await computed) as [ComputedMap];
-      return map;
+      const [computed] = (await message) as [ComputedMap];
+      return { computed, missing };
     } finally {
       await thread.terminate();
     }
+  }
+
+  /** Returns whether some of these memories have vectors. */
+  async #hasVectors(namespace: string, ordinals: readonly number[]): Promise<boolean> {
+    for (let from = 0; from < ordinals.length; from += SLICE_MEMORIES) {
+      const some = ordinals.slice(from, from + SLICE_MEMORIES);
+      const found = await this.#options.storage.firstVectors(namespace, some);
+      if (found && found.ordinals.length > 0) return true;
+    }
+    return false;
   }
 
   /** Returns the outlines of the memories that have vectors. */
@@ -224,7 +241,7 @@ function isOld({ map, checkedAt }: CachedMap, now: number): boolean {
 }
 
 /** Approximate size of a map in memory. */
-function getBytes({ ordinals, axes, groups }: MemoryMap): number {
+function getBytes({ map: { ordinals, axes, groups }, missing }: CachedMap): number {
   const holders = groups.flatMap(({ words }) => words.flatMap((word) => word.holders)).length;
-  return 1024 + ordinals.length * 17 + axes.length * 8 + holders * 150;
+  return 1024 + ordinals.length * 17 + missing.length * 8 + axes.length * 8 + holders * 150;
 }

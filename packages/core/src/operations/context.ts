@@ -30,7 +30,7 @@ import { ContextSelection, MIN_MEMORY_TOKENS, type Taken } from './context-selec
 import type { Core } from './core.ts';
 import { createHighlighter } from './highlight.ts';
 import { toAsked, toPlace, track } from './recall.ts';
-import { rememberRecall } from './recalls.ts';
+import { beginRecall } from './recalls.ts';
 
 const check = createCheck(ContextRequest, 'request');
 
@@ -83,6 +83,7 @@ export async function context(
 ): Promise<ContextResponse> {
   assertValid(check, request);
   assertSession(request);
+  const remember = beginRecall(core, namespace);
   const asked = toAsked(core, request);
   const session = toAskingSession(namespace, request);
   const scope = { ...toOwnerFilter(request), ...toCondition(request) };
@@ -105,7 +106,7 @@ export async function context(
   // A response that is not received gives nothing, and so is no use of the memories either.
   if (!signal?.aborted) {
     if (once && resetAt === ask.given.resetAt) core.given.add(once, ordinals, core.clock.now());
-    if (request.track !== false) trackContext(core, { ask, keyId, session, taken, relevant: found.relevant });
+    if (request.track !== false) trackContext(core, { ask, keyId, session, taken, relevant: found.relevant, remember });
   }
   return { ...response, memories: taken.map(toContextMemory) };
 }
@@ -122,12 +123,14 @@ function trackContext(
     session,
     taken,
     relevant,
+    remember,
   }: {
     ask: Ask;
     keyId: string | undefined;
     session: AskingSession | undefined;
     taken: readonly Taken[];
     relevant: FoundRelevant;
+    remember: ReturnType<typeof beginRecall>;
   },
 ): void {
   if (query === undefined && taken.length === 0) return;
@@ -138,7 +141,7 @@ function trackContext(
     filter,
     { ...(session && { session_id: session.sessionId }), ...(project !== undefined && { project }) },
   );
-  rememberRecall(core, namespace, {
+  remember({
     ...{ kind: 'context', query: query ?? '', of: filter, sessionId: session?.sessionId },
     results: taken.map(({ memory, score }) => ({ id: memory.id, score })),
   });

@@ -16,7 +16,7 @@ import { toExternalId, toMemoryFilter, toOutdated, toOwner, toRevision, toValidi
 import { toMs, toTimestamp } from '../time.ts';
 import type { Core } from './core.ts';
 import { createHighlighter } from './highlight.ts';
-import { rememberRecall } from './recalls.ts';
+import { beginRecall } from './recalls.ts';
 
 const check = createCheck(RecallRequest, 'query');
 
@@ -31,6 +31,7 @@ export async function recall(
   keyId?: string,
 ): Promise<RecallResponse> {
   assertValid(check, request);
+  const remember = beginRecall(core, namespace);
   const trimmed = trimmedQuery(request.query);
   // The query is redacted like the stored texts, because the query is logged and may be sent to a remote model.
   const query = core.redactor?.redact(trimmed).text ?? trimmed;
@@ -56,7 +57,7 @@ export async function recall(
     const memories = found.map(({ memory }) => memory);
     core.events.publishRecalled(namespace, memories, findRequest.filter);
     track(core, { namespace, keyId }, query, { ...recalled, memories });
-    rememberRecall(core, namespace, {
+    remember({
       ...{ kind: 'recall', query, of: findRequest.filter },
       results: found.map(({ memory, score }) => ({ id: memory.id, score })),
     });

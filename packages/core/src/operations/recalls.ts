@@ -1,6 +1,7 @@
 import {
   assertValid,
   createCheck,
+  LIMITS,
   RecallsRequest,
   type RecallsResponse,
   type RememberedRecall,
@@ -20,9 +21,13 @@ const check = createCheck(RecallsRequest, 'request');
 /** The page position is the number of the last recall. */
 const cursors = numberCursors('recalls');
 
-/** Remembers a recall or a context whose query is logged. */
-export function rememberRecall(core: Core, namespace: string, recall: Omit<NewRecall, 'id' | 'at'>): void {
-  core.recalls?.add(namespace, { id: core.ids.next(), at: core.clock.now(), ...recall });
+/**
+ * Begins a recall or a context whose query is logged. Returns a function that remembers it, unless its scope is forgotten
+ * before the function is called.
+ */
+export function beginRecall(core: Core, namespace: string): (recall: Omit<NewRecall, 'id' | 'at'>) => void {
+  const begun = core.recalls?.begin();
+  return (recall) => core.recalls?.add(namespace, { id: core.ids.next(), at: core.clock.now(), ...recall }, begun);
 }
 
 /** See `MemoryApi.recalls`. */
@@ -36,7 +41,7 @@ export async function recalls(core: Core, namespace: string, request: RecallsReq
   const isReadable = memoryId === undefined || (await getReadable(core, namespace, [memoryId], of)).has(memoryId);
   const all = isReadable ? core.recalls.list(namespace, { userId, agentId }, memoryId) : [];
   const { items, next } = takeRecalls(all, page);
-  const ids = items.flatMap(({ results }) => results.map(({ id }) => id));
+  const ids = items.flatMap((item) => getListed(item).map(({ id }) => id));
   const readable = await getReadable(core, namespace, ids, of);
   return {
     recalls: items.map((item) => toRecall(item, readable)),
@@ -66,7 +71,7 @@ function takeRecalls(
   for (const recall of all) {
     if (recall.number >= after) continue;
     bytes += Buffer.byteLength(JSON.stringify(toRecall(recall)));
-    ids += recall.results.length;
+    ids += getListed(recall).length;
     const last = items.at(-1);
     if (last && (items.length === limit || bytes > maxBytes || ids > MAX_PAGE_IDS)) return { items, next: last.number };
     items.push(recall);
@@ -74,16 +79,21 @@ function takeRecalls(
   return { items };
 }
 
+/** Returns the results of a recall that a response has. */
+function getListed({ results }: StoredRecall): StoredRecall['results'] {
+  return results.slice(0, LIMITS.eventIds);
+}
+
 /** Returns a recall as a response has it, with the readable ones of its results, or all. */
 function toRecall(recall: StoredRecall, readable?: ReadonlyMap<string, number>): RememberedRecall {
-  const { id, at, kind, query, sessionId, results, count } = recall;
+  const { id, at, kind, query, sessionId, results } = recall;
   return {
     ...{ id, at: toTimestamp(at), kind, query },
     ...toOwner(recall),
     ...(sessionId !== undefined && { session_id: sessionId }),
-    results: results
+    results: getListed(recall)
       .filter((result) => readable?.has(result.id) ?? true)
       .map((result) => ({ memory_id: result.id, ...(result.score !== undefined && { score: result.score }) })),
-    count,
+    count: results.length,
   };
 }

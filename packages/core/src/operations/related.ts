@@ -1,12 +1,10 @@
-import { assertValid, createCheck, RelatedRequest, type RelatedResponse } from '@memoryd/contract';
+import { assertValid, createCheck, DEFAULTS, RelatedRequest, type RelatedResponse } from '@memoryd/contract';
 import { type QueryVector, toFloats } from '@memoryd/search';
 import type { StoredMemory } from '../ports/storage-memories.ts';
 import { toOwnerFilter } from '../request-filter.ts';
 import type { Core } from './core.ts';
 import { assertMemoryId, memoryNotFound, toMemory } from './read-memories.ts';
 import { searchSimilar } from './similar.ts';
-
-const DEFAULT_RELATED = 5;
 
 /** Memories that are compared for each requested one: some are copies of the text, or of each other. */
 const COMPARED_PER_RELATED = 3;
@@ -28,7 +26,7 @@ export async function related(
 ): Promise<RelatedResponse> {
   assertValid(check, request);
   assertMemoryId(memoryId);
-  const { limit = DEFAULT_RELATED, ...scope } = request;
+  const { limit = DEFAULTS.related, ...scope } = request;
   const { storage, maxAnswerBytes } = core;
   const of = toOwnerFilter(scope);
   const now = core.clock.now();
