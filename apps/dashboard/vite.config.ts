@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { minify } from 'terser';
 import { defineConfig, type Plugin } from 'vite';
 import { getBundledLicenses } from '../../scripts/bundled-licences.mjs';
 
@@ -37,6 +38,32 @@ const licenses: Plugin = {
   },
 };
 
+/**
+ * Minifies the scripts when their imports are final: 1.4 kB of Brotli less than the minifier of Rolldown, and 0.2 kB less
+ * than Terser before that.
+ */
+const minified: Plugin = {
+  name: 'minified',
+  async generateBundle(_options, bundle) {
+    for (const file of Object.values(bundle)) {
+      if (file.type !== 'chunk') continue;
+      const { code = '' } = await minify(file.code, {
+        module: true,
+        ecma: 2020,
+        compress: {
+          passes: 3,
+          inline: 1,
+          lhs_constants: false,
+          pure_getters: true,
+          unsafe: true,
+          unsafe_arrows: true,
+        },
+      });
+      file.code = code;
+    }
+  },
+};
+
 export default defineConfig({
   root: fileURLToPath(new URL('.', import.meta.url)),
   // A proxy may serve the page under another path.
@@ -46,7 +73,7 @@ export default defineConfig({
     jsx: { runtime: 'classic', pragma: 'h', pragmaFrag: 'hFragment' },
     jsxInject: "import { createElement as h, Fragment as hFragment } from 'preact'",
   },
-  plugins: [plainImports, licenses, compressed],
+  plugins: [plainImports, licenses, minified, compressed],
   build: {
     // The server's package contains the page.
     outDir: fileURLToPath(new URL('../../packages/server/dist/ui', import.meta.url)),
@@ -59,20 +86,9 @@ export default defineConfig({
     // The first versions with `light-dark()`.
     target: ['chrome123', 'firefox120', 'safari17.5'],
     reportCompressedSize: false,
-    // 1 kB of Brotli less than the minifier of Rolldown.
-    minify: 'terser',
-    terserOptions: {
-      module: true,
-      compress: {
-        passes: 3,
-        hoist_funs: true,
-        inline: 1,
-        lhs_constants: false,
-        pure_getters: true,
-        unsafe_arrows: true,
-        unsafe_methods: true,
-      },
-    },
+    // `minified` does it.
+    minify: false,
+    cssMinify: true,
     rolldownOptions: {
       output: {
         // Two scripts, that of the first view and that of all others, compress 2 kB better than one for each view.
