@@ -70,7 +70,7 @@ const MemoryPanel = lazyView('MemoryPanel');
 
 /** The shell of all views: the navigation, the bar with the search field, the view, and the open memory beside it. */
 export function App() {
-  const { hasKey, authError, scopeKey, scopeError } = useService();
+  const { apiKey, authError, scopeKey, scopeError } = useService();
   const { view, params } = useRoute();
   const { title, section, page: Page } = (Object.hasOwn(VIEWS, view) ? VIEWS[view] : undefined) ?? MEMORIES;
   const openId = params.get('open');
@@ -96,7 +96,7 @@ export function App() {
   const isPaused = authError !== undefined || scopeError !== undefined;
   const isOpen = openId !== null && !isPaused;
   return (
-    <WatchProvider key={`${hasKey ? 'with key' : 'without key'} ${scopeKey}`} isPaused={isPaused}>
+    <WatchProvider key={`${apiKey} ${scopeKey}`} isPaused={isPaused}>
       <button type="button" className="skip" onClick={() => main.current?.focus()}>
         Skip to content
       </button>

@@ -22,6 +22,8 @@ export interface UnsavedDraft {
   draft: Draft;
   /** The version of the memory that the edits apply to. */
   base: Memory;
+  /** Whether the API key has changed since the last edit: the key that signs in next may not read the memory. */
+  isLocked?: boolean;
 }
 
 export function toDraft(memory: Memory): Draft {

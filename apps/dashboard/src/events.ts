@@ -75,6 +75,18 @@ export function useEvents(
   return streamState;
 }
 
+/** Returns whether an event may change what lists show. */
+export const changesLists = ({ type }: MemoryEvent): boolean => type !== 'recalled';
+
+/** Returns whether an event may change or remove memories that are shown. */
+export const changesMemories = ({ type }: MemoryEvent): boolean => type === 'updated' || type === 'forgotten';
+
+/** Returns whether an event may change what a session shows. A store in several sessions names none. */
+export const changesSession = (event: MemoryEvent, id: string): boolean =>
+  changesMemories(event) || (event.type === 'stored' && (event.session_id ?? id) === id);
+
+export const isConsolidation = ({ type }: MemoryEvent): boolean => type === 'consolidation';
+
 const createGap = (): MemoryEvent => ({ type: 'gap', id: '', at: new Date().toISOString() });
 
 function subscribe(onChange: () => void): () => void {

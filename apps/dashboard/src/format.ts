@@ -67,3 +67,6 @@ export function formatRelativeTime(at: string | number, now = Date.now()): strin
   if (unit) return relativeTimes.format(Math.round(seconds / unit[1]), unit[0]);
   return seconds > 0 ? 'in a moment' : 'just now';
 }
+
+/** Formats a metadata value: a text as it is, any other value as JSON. */
+export const formatValue = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));

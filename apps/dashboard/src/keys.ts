@@ -1,49 +1,54 @@
-import { useEffect, useEffectEvent } from 'preact/compat';
+import { useEffectEvent, useLayoutEffect } from 'preact/compat';
 
-/** A key of the dashboard, as the help dialog lists it. */
-interface Key {
-  /** The part of the dashboard in which the key works. */
-  room: string;
-  /** The keys, each as its keyboard shows it. */
-  keys: readonly string[];
-  /** The effect of the key. */
-  does: string;
-}
-
-/** All keys. Each has a visible control that does the same. */
-export const KEYS: readonly Key[] = [
-  { room: 'Everywhere', keys: ['/', 'Ctrl K'], does: 'Go to the search field' },
-  { room: 'Everywhere', keys: ['Enter'], does: 'Search, in the search field' },
-  { room: 'Everywhere', keys: ['Ctrl Enter'], does: 'Ask instead of search, or search instead of ask' },
-  { room: 'Everywhere', keys: ['Esc'], does: 'Close the open memory' },
-  { room: 'Everywhere', keys: ['?'], does: 'Show this list' },
-  { room: 'Table', keys: ['j', 'k'], does: 'Go to the next or previous row' },
-  { room: 'Table', keys: ['Enter'], does: 'Open the row, or order by the column' },
-  { room: 'Table', keys: ['x'], does: 'Select the row, or end its selection' },
-  { room: 'Table', keys: ['Shift ↑', 'Shift ↓'], does: 'Extend the selection' },
-  { room: 'Table', keys: ['Ctrl A'], does: 'Select the loaded rows, and then all that match' },
-  { room: 'Table', keys: ['Esc'], does: 'End the selection' },
-  { room: 'Table', keys: ['e'], does: 'Edit the text of the row' },
-  { room: 'Table', keys: ['t'], does: 'Tag the selected rows' },
-  { room: 'Table', keys: ['#'], does: 'Forget the selected rows' },
-  { room: 'Results, sessions and runs', keys: ['j', 'k'], does: 'Go to the next or previous row' },
-  { room: 'Results, sessions and runs', keys: ['Enter'], does: 'Open the row' },
-  { room: 'Open memory', keys: ['e'], does: 'Edit the text' },
-  { room: 'Open memory', keys: ['t'], does: 'Edit the tags' },
-  { room: 'Open memory', keys: ['c'], does: 'Correct: store what is true now' },
-  { room: 'Open memory', keys: ['#'], does: 'Forget, or undo it for ten seconds' },
-  { room: 'Open memory', keys: ['j', 'k'], does: 'Open the next or previous memory of the list' },
-  { room: 'Open memory', keys: ['Ctrl Enter'], does: 'Save, in a form' },
-  { room: 'Open memory', keys: ['Esc'], does: 'Close the form and keep the draft' },
-  { room: 'Corrections', keys: ['j', 'k'], does: 'Go to the next or previous pair' },
-  { room: 'Corrections', keys: ['a'], does: 'Accept the pair' },
-  { room: 'Corrections', keys: ['d'], does: 'Decline the pair' },
-  { room: 'Corrections', keys: ['u'], does: 'Undo the last acceptance' },
-  { room: 'Map', keys: ['←', '→', '↑', '↓'], does: 'Move the map, and point at the memory next to its middle' },
-  { room: 'Map', keys: ['+', '-', '0'], does: 'Zoom in or out, or show all' },
-  { room: 'Map', keys: ['Enter', 'x'], does: 'Open or select the memory that is pointed at' },
-  { room: 'Admin', keys: ['j', 'k'], does: 'Go to the next or previous row' },
-];
+/**
+ * All keys: for each part of the dashboard, the keys as a keyboard shows them, separated by commas, and their effect.
+ * Each key has a visible control that does the same.
+ */
+export const KEYS: Readonly<Record<string, readonly (readonly [keys: string, effect: string])[]>> = {
+  Everywhere: [
+    ['/, Ctrl K', 'Go to the search field'],
+    ['Enter', 'Search, in the search field'],
+    ['Ctrl Enter', 'Ask instead of search, or search instead of ask'],
+    ['Esc', 'Close the open memory'],
+    ['?', 'Show this list'],
+  ],
+  Table: [
+    ['j, k', 'Go to the next or previous row'],
+    ['Enter', 'Open the row, or order by the column'],
+    ['x', 'Select the row, or end its selection'],
+    ['Shift ↑, Shift ↓', 'Extend the selection'],
+    ['Ctrl A', 'Select the loaded rows, and then all that match'],
+    ['Esc', 'End the selection'],
+    ['e', 'Edit the text of the row'],
+    ['t', 'Tag the selected rows'],
+    ['#', 'Forget the selected rows'],
+  ],
+  'Results, sessions and runs': [
+    ['j, k', 'Go to the next or previous row'],
+    ['Enter', 'Open the row'],
+  ],
+  'Open memory': [
+    ['e', 'Edit the text'],
+    ['t', 'Edit the tags'],
+    ['c', 'Correct: store what is true now'],
+    ['#', 'Forget, or undo it for ten seconds'],
+    ['j, k', 'Open the next or previous memory of the list'],
+    ['Ctrl Enter', 'Save, in a form'],
+    ['Esc', 'Close the form and keep the draft'],
+  ],
+  Corrections: [
+    ['j, k', 'Go to the next or previous pair'],
+    ['a', 'Accept the pair'],
+    ['d', 'Decline the pair'],
+    ['u', 'Undo the last acceptance'],
+  ],
+  Map: [
+    ['←, →, ↑, ↓', 'Move the map, and point at the memory next to its middle'],
+    ['+, -, 0', 'Zoom in or out, or show all'],
+    ['Enter, x', 'Open or select the memory that is pointed at'],
+  ],
+  Admin: [['j, k', 'Go to the next or previous row']],
+};
 
 /** Handlers by key: `j`, `?`, `Escape`, `Ctrl+k` (also Command), `Shift+ArrowDown`. */
 type KeyHandlers = Readonly<Record<string, (event: KeyboardEvent) => void>>;
@@ -67,7 +72,7 @@ export function useKeyListener(listen: (event: KeyboardEvent) => void): void {
     if (event.defaultPrevented || isTextField(event.target) || document.querySelector('dialog[open]')) return;
     listen(event);
   });
-  useEffect(() => {
+  useLayoutEffect(() => {
     const listener = (event: KeyboardEvent) => handle(event);
     document.addEventListener('keydown', listener);
     return () => document.removeEventListener('keydown', listener);

@@ -70,11 +70,6 @@ export function withoutParams(params: URLSearchParams, ...names: readonly string
   return copy;
 }
 
-/** Returns the current address without the open memory: that of the list beside it. */
-export function getListAddress(): string {
-  return getOpenAddress(undefined);
-}
-
 /** Returns the address of a view in another scope; undefined is the scope of all memories. */
 export function getAddressInScope(scope: MemoryScope | undefined, view: string, params: URLSearchParams): string {
   const query = new URLSearchParams(params);

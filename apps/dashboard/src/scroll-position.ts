@@ -36,6 +36,8 @@ export function loadScrollPosition(): ScrollPosition | undefined {
 
 /** The position of the table of memories. */
 export interface TablePosition {
+  /** Filter and order of the table, as text. */
+  list: string;
   /** Pixels from the top of the first row to the top of the visible part. */
   top: number;
   /** Index of the row that has the tab stop. */
@@ -51,8 +53,12 @@ export function saveTablePosition(entry: string, position: TablePosition): void 
   setStored('sessionStorage', `table ${entry}`, JSON.stringify(position));
 }
 
-/** Returns the saved position of a history entry, or undefined for a new entry. */
-export function loadTablePosition(entry: string): TablePosition | undefined {
+/**
+ * Returns the saved position of a table in a history entry, or undefined if there is none: a table that is about to be
+ * replaced may save its own position for the entry of the next one.
+ */
+export function loadTablePosition(entry: string, list: string): TablePosition | undefined {
   const text = getStored('sessionStorage', `table ${entry}`);
-  return text === undefined ? undefined : JSON.parse(text);
+  const saved: TablePosition | undefined = text === undefined ? undefined : JSON.parse(text);
+  return saved?.list === list ? saved : undefined;
 }

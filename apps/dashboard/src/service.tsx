@@ -12,7 +12,8 @@ import { newKey } from './admin/new-key.ts';
 import { clearSessionStorage, getStored, setStored } from './browser-storage.ts';
 import { abandonForgets } from './bulk/pending-forgets.ts';
 import { removeAllToasts } from './bulk/toasts.ts';
-import { getScope, useRoute } from './route.ts';
+import { clearNewMemory } from './new-memory.ts';
+import { getScope, goTo, useRoute } from './route.ts';
 import { UnsavedDrafts } from './unsaved-drafts.ts';
 
 /**
@@ -20,6 +21,9 @@ import { UnsavedDrafts } from './unsaved-drafts.ts';
  * closed.
  */
 const KEY_STORAGE_NAME = 'memoryd-api-key';
+
+/** The id in an API key. The rest of the key is secret. */
+const KEY_ID = /(?<=^mmd_)[0-9a-f]{16}(?=_)/;
 
 /** URL of the service: the folder above the page. */
 export const SERVICE_URL = new URL('..', document.baseURI).href.replace(/\/$/, '');
@@ -36,6 +40,8 @@ interface Service {
   /** The error if the scope in the address is invalid; otherwise undefined. */
   scopeError: unknown;
   apiKey: string | undefined;
+  /** Id of the API key, which is a part of it. A key of the settings has none. */
+  keyId: string | undefined;
   hasKey: boolean;
   /** The error message of the service if the service needs an API key; otherwise undefined. */
   authError: string | undefined;
@@ -67,10 +73,18 @@ export function ServiceProvider({ children }: { children: ReactNode }) {
       setStored('sessionStorage', KEY_STORAGE_NAME, next);
       // The next person must not see a key that was created before.
       if (next !== newKey.get()?.key) newKey.set(undefined);
-      if (next === undefined) {
-        unsaved.clear();
+      // The first key is made by the person who uses the page.
+      if (currentKey.current !== undefined && next !== currentKey.current) {
+        unsaved.lock();
+        // The messages contain texts, and their buttons would send the previous key.
         abandonForgets();
         removeAllToasts();
+        clearNewMemory();
+      }
+      if (next === undefined) {
+        unsaved.clear();
+        // The address contains a search, or the name of a user.
+        goTo('#/', { replace: true });
         // Positions of lists contain names of sessions.
         clearSessionStorage();
       }
@@ -95,6 +109,7 @@ export function ServiceProvider({ children }: { children: ReactNode }) {
     scopeKey,
     scopeError,
     apiKey: key,
+    keyId: key && KEY_ID.exec(key)?.[0],
     hasKey,
     authError,
     setApiKey,

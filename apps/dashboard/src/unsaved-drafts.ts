@@ -34,6 +34,12 @@ export class UnsavedDrafts {
     this.#save();
   }
 
+  /** Shows the drafts only with their memories from now on: call it when the API key changes. */
+  lock(): void {
+    for (const draft of this.#drafts.values()) draft.isLocked = true;
+    this.#save();
+  }
+
   clear(): void {
     this.#drafts.clear();
     this.#save();

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { AdministrationClient } from '@memoryd/client/administration';
 import type { Page } from 'playwright-core';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { hasBrowser, useStage, type Visit } from './browser.ts';
+import { hasBrowser, hold, useStage, type Visit } from './browser.ts';
 
 /** Stores memories of a user. */
 const toMemories = (user_id: string, count: number) =>
@@ -178,6 +178,56 @@ describe.runIf(hasBrowser())('Admin', () => {
   });
 });
 
+describe.runIf(hasBrowser())('a download in Admin', () => {
+  const KEY = 'a-key-that-a-setting-gives-and-nobody-guesses';
+  const stage = useStage({ isEmpty: true, apiKey: KEY, env: { SERVICE_API_KEY: KEY } });
+
+  /** Starts a download in a new page, which the service does not answer. */
+  const start = async (tab: string, name: string, path: RegExp) => {
+    await stage.memory.storeBatch(toMemories('ann', 2));
+    const { page, close } = await stage.visit(`/ui/#/admin?tab=${tab}`);
+    await page.getByLabel('API key').fill(KEY);
+    await page.keyboard.press('Enter');
+    let isSaved = false;
+    page.on('download', () => {
+      isSaved = true;
+    });
+    const release = await hold(page, path);
+    const asked = page.waitForRequest(path);
+    await page.getByRole('button', { name, exact: true }).click();
+    await asked;
+    const ended = page.waitForEvent('requestfailed', (request) => path.test(request.url()));
+    /** Waits until the request has ended without a file. */
+    const untilEnded = async () => {
+      await ended;
+      release();
+      await page.evaluate(() => fetch('/health'));
+      expect(isSaved).toBe(false);
+      expect(await page.locator('.toast').count()).toBe(0);
+      await close();
+    };
+    return { page, untilEnded };
+  };
+
+  const DOWNLOADS = [
+    { what: 'backup', tab: 'service', name: 'Download backup', path: /\/backup$/ },
+    { what: 'export of a user', tab: 'users', name: 'Export ann', path: /\/export\?/ },
+  ];
+
+  it.each(DOWNLOADS)('ends when the person signs out: $what', async ({ tab, name, path }) => {
+    const { page, untilEnded } = await start(tab, name, path);
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await untilEnded();
+  });
+
+  it.each(DOWNLOADS)('goes on in every view, where it can be cancelled: $what', async ({ tab, name, path }) => {
+    const { page, untilEnded } = await start(tab, name, path);
+    await page.getByRole('link', { name: 'Sessions' }).click();
+    await page.locator('.toast').getByRole('button', { name: 'Cancel' }).click();
+    await untilEnded();
+  });
+});
+
 describe.runIf(hasBrowser())('the keys in Admin', () => {
   const stage = useStage({ isEmpty: true });
 
@@ -251,6 +301,8 @@ describe.runIf(hasBrowser())('the keys in Admin', () => {
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByLabel('API key').fill(secret);
     await page.keyboard.press('Enter');
+    await page.getByRole('link', { name: 'Admin' }).click();
+    await page.getByRole('link', { name: 'Keys' }).click();
     await page.getByRole('button', { name: 'Add key…' }).waitFor();
     expect(await page.locator('.secret').count()).toBe(0);
     await close();

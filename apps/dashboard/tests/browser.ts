@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { MemoryClient } from '@memoryd/client';
 import axe from 'axe-core';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContextOptions, chromium, type Page, type Route } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
 import {
   eventually,
@@ -122,6 +122,10 @@ export async function openWithEvents(page: Page, address: string): Promise<void>
   await page.goto(address);
   await isOpen;
 }
+
+/** Answers a request of a page with an error after which the page does not try again by itself. */
+export const fail = (route: Route): Promise<void> =>
+  route.fulfill({ status: 500, json: { error: { code: 'INTERNAL_ERROR', message: 'the database is broken' } } });
 
 /** Delays the requests of a page to `path` until the returned function is called. */
 export async function hold(page: Page, path: string | RegExp): Promise<() => void> {

@@ -5,7 +5,7 @@ import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createTemporaryFolder } from '../../../packages/server/conformance/folders.ts';
 import { freePort, launch, untilHealthy } from '../../../packages/server/conformance/process.ts';
 import { WORDS_ONLY } from '../../../packages/server/conformance/under-test.ts';
-import { getViolations, hasBrowser, hold, useStage, type Visit } from './browser.ts';
+import { getViolations, hasBrowser, hold, openWithEvents, useStage, type Visit } from './browser.ts';
 
 /** Time after which a forget is sent. */
 const FORGET_DELAY_MS = 10_000;
@@ -197,6 +197,108 @@ describe.runIf(hasBrowser())('bulk actions', () => {
     const left = (await stage.memory.memories({ tag: ['waves'] })).memories.map(({ id }) => id);
     expect(left.sort()).toEqual([stored.id, changed].sort());
     await stage.memory.forgetMany({ tag: 'waves' });
+  });
+
+  it('shows the open memory that was changed, and so was kept, when many were forgotten', async () => {
+    const hedges = Array.from({ length: 3 }, (_, i) => ({ content: `Hedge ${i} is low`, tags: ['hedges'] }));
+    await stage.memory.storeBatch(hedges);
+    await page.clock.install();
+    await goTo('?tag=hedges');
+    await row(1).focus();
+    await press('Control+a');
+    await page
+      .getByRole('row', { name: /Hedge 1/ })
+      .locator('.table-text')
+      .click();
+    const panel = page.locator('.beside');
+    await panel.locator('.memory').waitFor();
+    await bar(page).getByRole('button', { name: 'Forget' }).click();
+    await toast(page, 'Forgetting 3 memories').waitFor();
+    const changed = (await stage.memory.memories({ tag: ['hedges'], q: 'Hedge 1' })).memories[0]?.id ?? '';
+    await stage.memory.update(changed, { content: 'Hedge 1 is high' });
+    await page.clock.fastForward(FORGET_DELAY_MS);
+    await toast(page, '2 memories forgotten.').waitFor();
+    await panel.locator('.memory-text', { hasText: 'Hedge 1 is high' }).first().waitFor();
+    expect(await panel.getByText('was forgotten').count()).toBe(0);
+    await page.clock.fastForward(FORGET_DELAY_MS);
+    await panel.getByRole('button', { name: 'Forget', exact: true }).waitFor();
+    expect(await panel.locator('.forgetting').count()).toBe(0);
+    await stage.memory.forgetMany({ tag: 'hedges' });
+  });
+
+  it('forgets selected memories that no longer match the filter', async () => {
+    await stage.memory.storeBatch(Array.from({ length: 3 }, (_, i) => ({ content: `Ebb ${i}`, tags: ['ebb'] })));
+    await page.clock.install();
+    await goTo('?tag=ebb');
+    await row(1).focus();
+    await press('Control+a');
+    await bar(page).getByText('3 selected').waitFor();
+    await stage.memory.updateMany({ tag: ['ebb'] }, { remove_tags: ['ebb'] });
+    await button(page, 'Forget').click();
+    await toast(page, 'Forgetting 3 memories').waitFor();
+    await page.clock.fastForward(FORGET_DELAY_MS);
+    await toast(page, '3 memories forgotten.').waitFor();
+    expect((await stage.memory.memories({ q: 'Ebb', limit: 1 })).total).toBe(0);
+  });
+
+  it('selects with “Select all” the memories that the table shows, not those that were stored since', async () => {
+    await openWithEvents(page, `${stage.url}/ui/`);
+    await row(1).focus();
+    await press('x');
+    const ids: string[] = [];
+    for (const content of ['A new stop', 'Another new stop']) ids.push((await stage.memory.store({ content })).id);
+    await page.getByRole('button', { name: '2 new · show' }).waitFor();
+    await bar(page).getByText('1 selected of 60').waitFor();
+    await button(page, 'Select all').click();
+    await bar(page).getByText('60 selected of 60').waitFor();
+    expect(await page.locator('.table-status').textContent()).toContain('60 selected of 60');
+    await page.getByRole('button', { name: '2 new · show' }).click();
+    await row(1).getByText('new stop').waitFor();
+    const isSelected = (position: number) => row(position).getAttribute('aria-selected');
+    expect([await isSelected(1), await isSelected(2), await isSelected(3)]).toEqual(['false', 'false', 'true']);
+    // Another row joins the selected ones that are loaded.
+    await row(1).focus();
+    await press('x');
+    await bar(page)
+      .getByText(/^61 selected/)
+      .waitFor();
+    await stage.memory.forgetMany({ id: ids });
+  });
+
+  it('returns the focus after Forget at once, and does not move it later', async () => {
+    await row(2).focus();
+    await press('x');
+    await tabTo('Select all');
+    await press('End', 'ArrowLeft');
+    expect(await focusedText()).toBe('Forget');
+    const release = await hold(page, /\/memories\?.*order=changed/);
+    await press('Enter');
+    await expect.poll(() => page.evaluate(() => document.activeElement?.getAttribute('aria-rowindex'))).toBe('3');
+    await page.getByRole('searchbox', { name: 'Search' }).focus();
+    release();
+    await toast(page, 'Forgetting 1 memory').waitFor();
+    await bar(page).waitFor({ state: 'detached' });
+    expect(await page.evaluate(() => document.activeElement?.id)).toBe('search');
+    await button(page, 'Undo').click();
+  });
+
+  it.each([
+    { how: 'Clear', leave: () => button(page, 'Clear').click() },
+    { how: 'Escape', leave: () => button(page, 'Clear').press('Escape') },
+  ])('returns the focus to the box of the timeline after $how, and scrolls nothing', async ({ leave }) => {
+    await page.goto('about:blank');
+    await page.goto(`${stage.url}/ui/#/?view=timeline`);
+    const box = page.getByRole('region', { name: 'Days' }).getByRole('checkbox').last();
+    await box.check();
+    await button(page, 'Clear').waitFor();
+    await box.focus();
+    const top = await page.evaluate(() => scrollY);
+    await leave();
+    await bar(page).waitFor({ state: 'detached' });
+    expect(await page.evaluate(() => [document.activeElement?.closest('ul')?.ariaLabel, scrollY])).toEqual([
+      'Days',
+      top,
+    ]);
   });
 
   it('says after a reload that a forget was not sent', async () => {
@@ -473,9 +575,10 @@ describe.runIf(hasBrowser())('bulk actions when the service dies', () => {
     await button(page, 'Forget').click();
     await toast(page, 'Forgetting 3,000 memories').waitFor();
     await killDuring(() => page.clock.fastForward(FORGET_DELAY_MS));
-    await toast(page, 'Not all forgotten: 3,000 memories.').waitFor();
+    const interrupted = toast(page, 'Not all forgotten: 3,000 memories.');
+    await interrupted.waitFor();
     await start();
-    await button(page, 'Try again').click();
+    await interrupted.getByRole('button', { name: 'Try again' }).click();
     await toast(page, 'The selected memories are forgotten.').waitFor();
     expect(await countTagged('log')).toBe(0);
     expect(await countTagged('other')).toBe(1);

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../../../packages/server/conformance/process.ts';
-import { hasBrowser, useStage, type Visit } from './browser.ts';
+import { hasBrowser, openWithEvents, useStage, type Visit } from './browser.ts';
 
 describe.runIf(hasBrowser())('consolidation', () => {
   const stage = useStage();
@@ -71,6 +71,36 @@ describe.runIf(hasBrowser())('consolidation', () => {
     expect((await stage.memory.stats()).working_count).toBe(3);
   });
 
+  it('lists a run that begins elsewhere, and shows that a run was undone, without a reload', async () => {
+    await stage.memory.store({ content: 'The harp is in the hall' });
+    await openWithEvents(page, `${stage.url}/ui/#/consolidation`);
+    const runs = page.getByRole('list', { name: 'Runs' });
+    await button('Preview consolidation').waitFor();
+    const { id = '' } = await stage.memory.consolidate();
+    const row = runs.locator('.row', { has: page.locator(`a[href*="${id}"]`) });
+    await row.getByText('Completed').waitFor();
+    await stage.memory.undo(id);
+    await row.getByText('Undone').waitFor();
+    const { id: next = '' } = await stage.memory.consolidate();
+    await openWithEvents(page, `${stage.url}/ui/#/run?id=${next}`);
+    await button('Undo…').waitFor();
+    await stage.memory.undo(next);
+    await page.getByText('This run was undone').waitFor();
+    expect(await button('Undo…').count()).toBe(0);
+  });
+
+  it('keeps the kind of change in the address', async () => {
+    await stage.memory.consolidate();
+    await stage.memory.store({ content: 'The tuba is in the shed' });
+    const { id } = await stage.memory.consolidate();
+    await goTo(`run?id=${id}`);
+    await button(/^Promoted 1$/).click();
+    await page.reload();
+    await expect.poll(() => button(/^Promoted 1$/).getAttribute('aria-pressed')).toBe('true');
+    await button(/^\d+ changes?$/).click();
+    expect(new URL(page.url()).hash).toBe(`#/run?id=${id}`);
+  });
+
   it('undoes one change of a run, and leaves the others', async () => {
     await stage.memory.consolidate();
     const lamp = await stage.memory.store({ content: 'The lamp hangs in the hall' });
@@ -110,6 +140,28 @@ describe.runIf(hasBrowser())('consolidation', () => {
     await pair.getByRole('button', { name: 'Undo' }).click();
     await pair.getByText('Declined').waitFor();
     expect(await isSuperseded()).toBe(false);
+  });
+
+  it('counts and lists the corrections that a run suggests while they are shown', async () => {
+    const suggest = async (town: string) => {
+      await stage.memory.store({ content: `The weekly fair of ${town} is on Monday.`, user_id: town });
+      await stage.memory.store({ content: `The weekly fair of ${town} has moved to Friday.`, user_id: town });
+      await stage.untilEmbedded();
+      await stage.memory.consolidate();
+    };
+    const { total } = await stage.memory.corrections({ limit: 1 });
+    await openWithEvents(page, `${stage.url}/ui/#/consolidation?tab=corrections`);
+    await page.getByRole('link', { name: `Corrections ${total}`, exact: true }).waitFor();
+    await suggest('Elmsford');
+    await page.getByRole('link', { name: `Corrections ${total + 1}`, exact: true }).waitFor();
+    const pair = page.locator('.pair', { hasText: 'The weekly fair of Elmsford' });
+    await pair.getByRole('button', { name: 'Accept' }).click();
+    await pair.getByText('Accepted').waitFor();
+    await suggest('Ashbury');
+    await page.getByRole('link', { name: `Corrections ${total + 1}`, exact: true }).waitFor();
+    // The decision can still be undone.
+    await pair.getByRole('button', { name: 'Undo' }).click();
+    await pair.getByText('Declined').waitFor();
   });
 
   it('decides corrections with the keyboard, and undoes the last acceptance', async () => {

@@ -21,8 +21,8 @@ describe.runIf(hasBrowser())('an unsaved draft', () => {
     await page.keyboard.press('Enter');
   };
   /** Signs in with a new key and starts to edit a memory. */
-  const startDraft = async (content: string) => {
-    const { id } = await stage.memory.store({ content });
+  const startDraft = async (content: string, fields: object = {}) => {
+    const { id } = await stage.memory.store({ content, ...fields });
     const key = await command('keys', 'add');
     const { page, close } = await stage.visit(`/ui/#/?open=${id}`);
     await signIn(page, key);
@@ -63,12 +63,86 @@ describe.runIf(hasBrowser())('an unsaved draft', () => {
   });
 
   it('an unsaved draft is discarded on sign-out', async () => {
-    const { page, close } = await startDraft('The spare key is under the pot');
+    const { id, page, close } = await startDraft('The spare key is under the pot');
     await page.getByRole('button', { name: 'Sign out' }).click();
     await asksForKey(page).waitFor();
     await signIn(page, KEY);
+    await page.goto(`${stage.url}/ui/#/?open=${id}`);
     await page.getByRole('button', { name: 'Edit', exact: true }).click();
     expect(await textField(page).inputValue()).toBe('The spare key is under the pot');
+    await close();
+  });
+
+  it('stays hidden from the next person, whose key may not read the memory, also after a reload', async () => {
+    const { key, page, close } = await startDraft('The will is in the desk', { user_id: 'anna' });
+    const ofBen = await command('keys', 'add', '--user', 'ben');
+    const expectHidden = async () => {
+      await page.locator('.beside').getByRole('alert').waitFor();
+      expect(await textField(page).count()).toBe(0);
+      expect(await page.locator('body').textContent()).not.toContain('The will');
+    };
+    await revoke(key);
+    await asksForKey(page).waitFor();
+    await signIn(page, ofBen);
+    await expectHidden();
+    await page.reload();
+    await expectHidden();
+    await revoke(ofBen);
+    await asksForKey(page).waitFor();
+    await signIn(page, KEY);
+    expect(await textField(page).inputValue()).toBe('The will is in the desk, or so they say');
+    await close();
+  });
+
+  it('stays hidden from another key until that key has loaded the memory', async () => {
+    const { key, page, close } = await startDraft('The barn is for sale');
+    await revoke(key);
+    await asksForKey(page).waitFor();
+    const release = await hold(page, /\/memories\/\w/);
+    await signIn(page, KEY);
+    await page.getByText('Loading the memory').waitFor();
+    expect(await textField(page).count()).toBe(0);
+    release();
+    expect(await textField(page).inputValue()).toBe('The barn is for sale, or so they say');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('Changes saved.').waitFor();
+    await close();
+  });
+
+  it('the text of a new memory survives Escape and Cancel, and ends when it is stored', async () => {
+    const { page, close } = await stage.visit('/ui/');
+    await signIn(page, KEY);
+    const open = () => page.getByRole('button', { name: '+ Add' }).click();
+    const content = page.getByLabel('Content');
+    await open();
+    await content.fill('The lighthouse is red');
+    await page.getByLabel('Tags, separated by commas').fill('sea');
+    await page.keyboard.press('Escape');
+    await open();
+    expect(await content.inputValue()).toBe('The lighthouse is red');
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await open();
+    await page.getByRole('button', { name: 'Store memory' }).click();
+    await page.locator('.beside').getByText('The lighthouse is red').first().waitFor();
+    const { memories } = await stage.memory.memories({ q: 'lighthouse red' });
+    expect(memories).toEqual([expect.objectContaining({ content: 'The lighthouse is red', tags: ['sea'] })]);
+    await open();
+    expect(await content.inputValue()).toBe('');
+    await close();
+  });
+
+  it('the text of a new memory is discarded on sign-out', async () => {
+    const { page, close } = await stage.visit('/ui/');
+    await signIn(page, KEY);
+    const open = () => page.getByRole('button', { name: '+ Add' }).click();
+    await open();
+    await page.getByLabel('Content').fill('The code of the door');
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await asksForKey(page).waitFor();
+    await signIn(page, KEY);
+    await open();
+    expect(await page.getByLabel('Content').inputValue()).toBe('');
     await close();
   });
 

@@ -97,14 +97,42 @@ describe.runIf(hasBrowser())('export and import', () => {
     ]);
   });
 
-  it('exports more selected memories than it reads one by one', async () => {
+  it('exports more selected memories than it reads one by one, without reading others than those of the filter', async () => {
+    await goTo('?tag=odd');
     await row(1).focus();
     await page.keyboard.press('Control+a');
     await button(page, 'Export…').click();
+    const requests: URL[] = [];
+    page.on('request', (request) => requests.push(new URL(request.url())));
     const text = await read(await exportAs('Markdown'));
+    const lists = requests.filter(({ pathname }) => pathname === '/memories');
+    expect(lists.length).toBeGreaterThan(0);
+    expect(lists.map(({ searchParams }) => searchParams.get('tag'))).toEqual(lists.map(() => 'odd'));
     expect(text).toMatch(/^# 100 memories\n\n## /);
     expect(text.match(/^Note \d+ of the lighthouse keeper$/gm)).toHaveLength(100);
   });
+
+  it.each([
+    { keys: ['x', 'Shift+ArrowDown', 'Shift+ArrowDown'], selected: 3, how: 'each by itself' },
+    { keys: ['Control+a'], selected: 100, how: 'from the list' },
+  ])(
+    'exports selected memories that no longer match the filter ($how), and says how many are missing',
+    async ({ keys, selected }) => {
+      const { id } = await stage.memory.store({ content: 'A note that is forgotten', tags: ['odd'] });
+      await goTo('?tag=odd');
+      await row(1).focus();
+      for (const key of keys) await page.keyboard.press(key);
+      const { change_id } = await stage.memory.updateMany({ tag: ['odd'] }, { remove_tags: ['odd'] });
+      await stage.memory.forget(id);
+      await page.getByText('No memories match').first().waitFor();
+      await button(page, 'Export…').click();
+      const lines = (await read(await exportAs('JSON lines'))).trimEnd().split('\n');
+      expect(lines).toHaveLength(selected - 1);
+      await toast(page, `Exported ${selected - 1} memories. 1 memory was forgotten meanwhile.`).waitFor();
+      await stage.memory.undoChange(change_id);
+      expect((await stage.memory.memories({ tag: ['odd'], limit: 1 })).total).toBe(COUNT / 2);
+    },
+  );
 
   it('shows the progress of an export, and saves nothing if it is cancelled', async () => {
     let isSaved = false;
@@ -126,7 +154,7 @@ describe.runIf(hasBrowser())('export and import', () => {
     await page.route(/\/memories\?.*cursor=/, (route) => route.abort());
     await button(page, 'Export').click();
     await button(page, 'JSON lines').click();
-    await toast(page, 'Not exported').waitFor();
+    await toast(page, 'Not saved').waitFor();
     await page.unroute(/\/memories\?.*cursor=/);
     const text = await read(await exportAs('Try again'));
     expect(text.trimEnd().split('\n')).toHaveLength(COUNT);
@@ -177,6 +205,46 @@ describe.runIf(hasBrowser())('export and import', () => {
     await button(page, 'Undo diary.csv…').click();
     await button(page, 'Undo the import').click();
     await expect.poll(count).toBe(COUNT);
+  });
+
+  it('imports only what the preview shows', async () => {
+    await drop('gate.csv', 'note,remark\nThe gate is open,Ana has the key\n');
+    const map = page.getByLabel('Columns, as field=column');
+    await map.fill('content=remark');
+    expect(await button(page, 'Import 1 memory').isDisabled()).toBe(true);
+    await page.keyboard.press('Enter');
+    await dialog(page).getByRole('cell', { name: 'Ana has the key', exact: true }).waitFor();
+    await button(page, 'Import 1 memory').click();
+    await dialog(page).getByText('1 memory imported.').waitFor();
+    expect((await stage.memory.memories({ limit: 1 })).memories[0]?.content).toBe('Ana has the key');
+    await button(page, 'Undo the import').click();
+    await dialog(page).getByText('Undone: 1 memory forgotten.').waitFor();
+  });
+
+  it('keeps the typed columns when the kind of file is chosen, if that kind has columns', async () => {
+    await drop('gate.csv', 'note,remark\nThe gate is open,Ana has the key\n');
+    const map = page.getByLabel('Columns, as field=column');
+    await map.fill('content=remark');
+    await page.getByLabel('Kind of file').selectOption('csv');
+    await dialog(page).getByRole('cell', { name: 'Ana has the key', exact: true }).waitFor();
+    expect(await map.inputValue()).toBe('content=remark');
+    expect(await button(page, 'Import 1 memory').isDisabled()).toBe(false);
+    await page.getByLabel('Kind of file').selectOption('markdown');
+    await map.waitFor({ state: 'detached' });
+  });
+
+  it('stays open if the choice of a file is cancelled, and closes with Escape', async () => {
+    await button(page, 'Import').click();
+    // The browser sends this event when the person cancels its file picker.
+    const cancelPicker = () => page.locator('input[type=file]').dispatchEvent('cancel', { bubbles: true });
+    await cancelPicker();
+    await chooseFile(page, 'gate.csv', 'note,remark\nThe gate is open,Ana has the key\n');
+    const map = page.getByLabel('Columns, as field=column');
+    await map.fill('content=remark');
+    await cancelPicker();
+    expect(await map.inputValue()).toBe('content=remark');
+    await page.keyboard.press('Escape');
+    await dialog(page).waitFor({ state: 'detached' });
   });
 
   it('imports an export of memoryd', async () => {

@@ -216,6 +216,31 @@ describe.runIf(hasBrowser())('map of memories', () => {
     expect(await surface().locator('[tabindex]').count()).toBe(0);
   });
 
+  it('leaves out only the memory that is selected once more while all are selected', async () => {
+    const { points } = await getMap(stage.memory);
+    await open();
+    await surface().focus();
+    await page.keyboard.press('0');
+    await page.keyboard.press('x');
+    await page.getByRole('button', { name: 'Select all' }).click();
+    await expect.poll(() => selected().first().textContent()).toMatch(`${points.length} selected`);
+    await surface().focus();
+    await page.keyboard.press('0');
+    await page.keyboard.press('x');
+    await expect.poll(() => selected().first().textContent()).toMatch(`${points.length - 1} selected`);
+  });
+
+  it.each(['Clear', 'Forget'])('keeps the focus in the view after %s', async (name) => {
+    await open();
+    await surface().focus();
+    await page.keyboard.press('0');
+    await page.keyboard.press('x');
+    await page.getByRole('button', { name, exact: true }).click();
+    await expect.poll(() => selected().count()).toBe(0);
+    expect(await page.evaluate(() => document.activeElement?.className)).toBe('map-keys');
+    if (name === 'Forget') await page.getByRole('button', { name: 'Undo' }).click();
+  });
+
   it('zooms around the pointer with the wheel, and moves with a drag', async () => {
     const { points } = await getMap(stage.memory);
     await open();

@@ -27,7 +27,9 @@ describe.runIf(hasBrowser())('the panel of one memory', () => {
   const panel = () => page.locator('.beside');
   const open = async (id: string) => {
     await page.goto(`${stage.url}/ui/#/?open=${id}`);
-    await panel().locator('.memory').waitFor();
+    // The memory that was open before is shown until then.
+    const { content } = await read(id);
+    await panel().locator('.memory .memory-text', { hasText: content }).first().waitFor();
   };
   const button = (name: string | RegExp) => panel().getByRole('button', { name, exact: true });
   const textField = () => panel().getByRole('textbox', { name: 'Text', exact: true });
@@ -288,6 +290,54 @@ describe.runIf(hasBrowser())('the panel of one memory', () => {
       .toEqual(['one', 'two', 'This memory', 'four', 'five'].map((word) => expect.stringContaining(word)));
     await section('Related').locator('.memory-line', { hasText: 'of the talk' }).first().waitFor();
     await section('Recalled by').getByText('turn three of the talk').waitFor();
+  });
+
+  it('leaves forgotten memories out of the session and of the related ones, and shows a turn that is added', async () => {
+    const [first = '', second = '', third = ''] = [
+      await store('The first verse of the ballad', { session_id: 'ballad' }),
+      await store('The second verse of the ballad', { session_id: 'ballad' }),
+      await store('The third verse of the ballad', { session_id: 'ballad' }),
+    ];
+    await stage.untilEmbedded();
+    await openWithEvents(page, `${stage.url}/ui/#/?open=${second}`);
+    const line = (name: string, text: string) => section(name).locator('.memory-line', { hasText: text });
+    const [before, after] = [line('In the session', 'The first verse'), line('In the session', 'The third verse')];
+    await before.waitFor();
+    await line('Related', 'The third verse').waitFor();
+    await stage.memory.forget(third);
+    await after.waitFor({ state: 'detached' });
+    await line('Related', 'The third verse').waitFor({ state: 'detached' });
+    await stage.memory.update(first, { content: 'The first verse of the ballad, in French' });
+    await line('In the session', 'in French').waitFor();
+    await line('Related', 'in French').waitFor();
+    await store('The last verse of the ballad', { session_id: 'ballad' });
+    await line('In the session', 'The last verse').waitFor();
+  });
+
+  it('says that the open memory was forgotten, here or by somebody else', { timeout: 120_000 }, async () => {
+    const [here, elsewhere] = [await store('A note to burn'), await store('A note that somebody burns')];
+    await openWithEvents(page, `${stage.url}/ui/#/?open=${elsewhere}`);
+    await panel().locator('.memory').waitFor();
+    await stage.memory.forget(elsewhere);
+    await panel().getByText('This memory was forgotten').waitFor();
+    expect(await panel().locator('.memory').count()).toBe(0);
+    await open(here);
+    await page.keyboard.press('#');
+    await panel().getByText('This memory was forgotten').waitFor({ timeout: FORGOTTEN_TIMEOUT_MS });
+    expect(await panel().getByRole('alert').count()).toBe(0);
+    visit.allow(/404/);
+  });
+
+  it('keeps what was typed about a memory that somebody forgot', async () => {
+    const id = await store('The cellar is dry');
+    await openWithEvents(page, `${stage.url}/ui/#/?open=${id}`);
+    await button('Correct…').click();
+    const text = panel().getByRole('textbox', { name: 'What is true now' });
+    await text.fill('The cellar is wet');
+    await stage.memory.forget(id);
+    await panel().getByRole('alert').first().waitFor();
+    expect(await text.inputValue()).toBe('The cellar is wet');
+    visit.allow(/404/);
   });
 
   it('opens the next and the previous memory of the list, and Back closes the panel', async () => {

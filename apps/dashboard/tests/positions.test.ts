@@ -110,6 +110,8 @@ describe.runIf(hasBrowser())('Back in the dashboard', () => {
   });
 
   it('keeps the scroll position of results while a memory is opened and closed', async () => {
+    // So that the results, and the heights of their rows, are the same each time.
+    await stage.untilEmbedded();
     await page.goto(`${stage.url}/ui/#/recall?query=harbor+crane&top_k=50`);
     const result = page.locator('.result').nth(30);
     await result.waitFor();
@@ -124,5 +126,32 @@ describe.runIf(hasBrowser())('Back in the dashboard', () => {
     await page.goForward();
     await page.locator('.beside').waitFor();
     expect(await resultTop()).toBe(beside);
+  });
+
+  it('a filtered table does not take the position of the table that it replaces', async () => {
+    await page.locator('.table-body .table-row').first().waitFor();
+    await stage.memory.store({ content: 'The newest note', tags: ['newest'] });
+    // The address changes before the page shows it. The table that is still there saves its position meanwhile.
+    await page.evaluate(() => history.pushState(null, '', '#/?tag=newest'));
+    for (const key of ['j', 'j']) await page.keyboard.press(key);
+    await expect.poll(() => page.evaluate(() => typeof history.state?.entry)).toBe('string');
+    await page.evaluate(() => dispatchEvent(new Event('hashchange')));
+    await page.getByRole('row', { name: /The newest note/ }).waitFor();
+  });
+
+  it('counts the memories that were stored while another view was open, also after a reload', async () => {
+    const tags = ['restored'];
+    await stage.memory.store({ content: 'Stored first', tags });
+    await page.goto(`${stage.url}/ui/#/?tag=restored`);
+    await page.getByRole('row', { name: /Stored first/ }).waitFor();
+    await page.getByRole('link', { name: 'Sessions', exact: true }).click();
+    await page.locator('.list > li').first().waitFor();
+    await stage.memory.store({ content: 'Stored meanwhile', tags });
+    await page.goBack();
+    const showNew = page.getByRole('button', { name: /1 new/ });
+    await showNew.waitFor();
+    await page.reload();
+    await showNew.click();
+    await page.getByRole('row', { name: /Stored meanwhile/ }).waitFor();
   });
 });

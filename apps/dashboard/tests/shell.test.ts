@@ -95,6 +95,54 @@ describe.runIf(hasBrowser())('the shell of the dashboard', () => {
     expect(await page.locator('main').evaluate((main) => (main as HTMLElement).inert)).toBe(false);
   });
 
+  it.each(['recall?query=peanuts', '?q=peanuts'])(
+    'a search on a narrow screen shows what it finds in %s',
+    async (view) => {
+      await page.setViewportSize({ width: 1024, height: 700 });
+      const [id] = (await stage.memory.memories({ limit: 1 })).memories.map((memory) => memory.id);
+      await page.goto(`${stage.url}/ui/#/${view}&open=${id}`);
+      await page.locator('.beside .memory').waitFor();
+      await search().fill('piano');
+      await page.locator('.beside').waitFor({ state: 'detached' });
+      await page.locator('main').getByText(/piano/i).first().waitFor();
+    },
+  );
+
+  it('asks the same question again with Enter, so that it finds what was stored meanwhile', async () => {
+    const isAnswered = page.waitForResponse(/recall\?query=xylophone/);
+    await page.goto(`${stage.url}/ui/#/recall?query=xylophone`);
+    await isAnswered;
+    await stage.memory.store({ content: 'The xylophone is in the attic' });
+    await search().focus();
+    await page.keyboard.press('Enter');
+    await page.locator('.result', { hasText: 'xylophone' }).waitFor();
+  });
+
+  it('Enter in an empty search field moves no focus in the view that is opened next', async () => {
+    await search().focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('link', { name: 'Memories', exact: true }).click();
+    await page.locator('.table-text').first().waitFor();
+    expect(await page.evaluate(() => document.activeElement?.closest('[role=grid]') === null)).toBe(true);
+  });
+
+  it('j and k of an open memory do not move the focus in the results beside it', async () => {
+    await page.goto(`${stage.url}/ui/#/recall?query=peanuts`);
+    await page.locator('.result .memory-text a').first().click();
+    await page.locator('.beside .memory').waitFor();
+    await page.keyboard.press('j');
+    await page.keyboard.press('k');
+    expect(await page.locator('.beside').evaluate((one) => one.contains(document.activeElement))).toBe(true);
+  });
+
+  it.each(['', 'sessions', 'recall'])('a removed filter of the user ends the scope in the view "%s"', async (view) => {
+    const { user_id } = await stage.memory.memory((await stage.memory.store({ content: 'x', user_id: 'maria' })).id);
+    await page.goto(`${stage.url}/ui/#/${view}?query=x&user_id=${user_id}`);
+    await page.getByRole('button', { name: 'Remove filter User maria' }).click();
+    await page.locator('.scope', { hasText: 'All users' }).waitFor();
+    expect(getParams().has('user_id')).toBe(false);
+  });
+
   it('shows one bar of 56 pixels on a phone, and a menu with the views', async () => {
     await page.setViewportSize({ width: 390, height: 780 });
     const bar = await page.locator('.top').boundingBox();
@@ -113,6 +161,17 @@ describe.runIf(hasBrowser())('the shell of the dashboard', () => {
     await page.locator('.live', { hasText: /^Live$/ }).waitFor();
     await stage.memory.store({ content: 'The ferry leaves at nine', session_id: 'a-new-session' });
     await page.locator('.row', { hasText: 'a-new-session' }).waitFor();
+  });
+
+  it('lists the sessions with a tag when memories get the tag, and when they lose it', async () => {
+    const { id } = await stage.memory.store({ content: 'The tram is late', session_id: 'tagged-later' });
+    await page.goto(`${stage.url}/ui/#/sessions?tag=tram`);
+    await page.getByText('No sessions match').waitFor();
+    await page.locator('.live', { hasText: /^Live$/ }).waitFor();
+    await stage.memory.update(id, { tags: ['tram'] });
+    await page.locator('.row', { hasText: 'tagged-later' }).waitFor();
+    await stage.memory.update(id, { tags: [] });
+    await page.getByText('No sessions match').waitFor();
   });
 
   it('shows the turn that is added to the session that it shows, and leaves out a forgotten turn', async () => {

@@ -5,6 +5,7 @@ import { FIXTURE_SIZE } from '../fixtures/memories.ts';
 import { hasBrowser, hold, useStage, type Visit } from './browser.ts';
 
 const COUNT = 3000;
+const UNAVAILABLE = { error: { code: 'UNAVAILABLE', message: 'starting' } };
 
 describe.runIf(hasBrowser())('table of memories', () => {
   const stage = useStage();
@@ -46,6 +47,15 @@ describe.runIf(hasBrowser())('table of memories', () => {
   };
   const focusFirstRow = () => row(1).focus();
   const top = (position: number) => row(position).evaluate((one) => Math.round(one.getBoundingClientRect().top));
+
+  it('loads its rows again by itself after the service was unavailable', async () => {
+    await page.route('**/memories?*', (route) => route.fulfill({ status: 503, json: UNAVAILABLE }));
+    await goTo('?tag=sea');
+    await page.getByRole('alert').waitFor({ timeout: 30_000 });
+    await page.unroute('**/memories?*');
+    await texts().first().waitFor();
+    visit.allow(/503/);
+  });
 
   it('lists all memories in rows of 36 pixels, and renders only those near the visible ones', async () => {
     const { total } = await stage.memory.memories({ limit: 1 });

@@ -237,6 +237,22 @@ describe.runIf(hasBrowser())('the timeline', () => {
       .waitFor();
   });
 
+  it('leaves out only the day that is unchecked while all memories are selected', async () => {
+    const { page } = await open(stage, '&since=2024-10-05T00:00:00Z&until=2024-10-10T23:00:00Z');
+    const ofDay = page.getByLabel(/^Select Thursday,? 10 October 2024$/);
+    await ofDay.check();
+    await page.getByRole('button', { name: 'Select all' }).click();
+    await page
+      .getByText(/^3 selected/)
+      .first()
+      .waitFor();
+    await ofDay.uncheck();
+    await page
+      .getByText(/^2 selected/)
+      .first()
+      .waitFor();
+  });
+
   it.each(['light', 'dark'] as const)('passes axe in the %s theme, also on a phone', async (colorScheme) => {
     const query = `&step=month&stack=tag&as_of=2024-11-15T00:00:00Z&${new URLSearchParams(OCTOBER)}`;
     const { page } = await open(stage, query, { colorScheme });

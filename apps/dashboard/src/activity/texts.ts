@@ -36,7 +36,7 @@ export class MemoryTexts {
     this.#loadNext();
   }
 
-  /** Loads a text no more, because it is not shown. */
+  /** Cancels a text that is no longer shown, unless its request has begun. */
   leave(id: string): void {
     this.#wanted.delete(id);
   }

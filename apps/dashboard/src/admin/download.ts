@@ -9,7 +9,7 @@ const CHUNK_BYTES = 16_000_000;
 export async function saveFile(
   name: string,
   chunks: AsyncIterable<string | Uint8Array>,
-  onProgress: (bytes: number) => void,
+  onProgress?: (bytes: number) => void,
 ): Promise<void> {
   let arrived: Blob[] = [];
   let recent: BlobPart[] = [];
@@ -23,7 +23,7 @@ export async function saveFile(
     arrived = [...arrived, new Blob(recent)];
     recent = [];
     recentBytes = 0;
-    onProgress(bytes);
+    onProgress?.(bytes);
   }
   const url = URL.createObjectURL(new Blob([...arrived, ...recent]));
   const link = document.createElement('a');

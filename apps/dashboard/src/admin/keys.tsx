@@ -4,7 +4,7 @@ import { useAction } from '../action.ts';
 import { focusOnMount } from '../focus.ts';
 import { capitalize, formatCount, formatDateTime } from '../format.ts';
 import { CopyButton } from '../parts/copy-button.tsx';
-import { Dialog } from '../parts/dialog.tsx';
+import { FormDialog } from '../parts/form-dialog.tsx';
 import { RelativeTime } from '../parts/labels.tsx';
 import { Failure, Nothing, Notice, Skeleton } from '../parts/notice.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
@@ -26,7 +26,7 @@ export function KeysPanel({
   namespaces: readonly NamespaceSummary[];
 }) {
   const { administration } = useAdministration();
-  const { apiKey } = useService();
+  const { apiKey, keyId } = useService();
   const load = useCallback(
     async (_: unknown, signal: AbortSignal) => (await administration.listKeys({ signal })).keys,
     [administration],
@@ -45,8 +45,6 @@ export function KeysPanel({
     setRevoking(undefined);
     reload();
   };
-  // The key of the page, if it is one of the list: a key contains its id.
-  const ownId = apiKey?.split('_')[1];
   return (
     <section aria-label="Keys" className="stack">
       <div className="actions">
@@ -78,7 +76,7 @@ export function KeysPanel({
       )}
       {shown.length > 0 && (
         <VirtualList label="Keys" items={shown} total={shown.length} getKey={({ id }) => id} estimatePx={ROW_PX}>
-          {(key) => <KeyRow apiKey={key} isOwn={key.id === ownId} onRevoke={() => setRevoking(key)} />}
+          {(key) => <KeyRow apiKey={key} isOwn={key.id === keyId} onRevoke={() => setRevoking(key)} />}
         </VirtualList>
       )}
       {isAdding && (
@@ -95,7 +93,7 @@ export function KeysPanel({
       {revoking && (
         <ConfirmDialog
           title={`Revoke ${getName(revoking)}?`}
-          action="Revoke key"
+          label="Revoke key"
           act={async () => {
             await administration.revokeKey(revoking.id);
             return `${capitalize(getName(revoking))} is revoked.`;
@@ -107,7 +105,7 @@ export function KeysPanel({
           onClose={closeRevoking}
         >
           <p>Programs that use this key lose access within a second. This cannot be undone.</p>
-          {revoking.id === ownId && <Notice kind="warning">This page uses this key. You have to sign in again.</Notice>}
+          {revoking.id === keyId && <Notice kind="warning">This page uses this key. You have to sign in again.</Notice>}
         </ConfirmDialog>
       )}
     </section>
@@ -192,7 +190,7 @@ function AddKeyDialog({ isFirst, namespaces, onDone, onClose }: AddKeyDialogProp
   const [scope, setScope] = useState<NewKey['scope']>(isFirst ? 'operate' : 'write');
   const set = (change: Partial<typeof fields>) => setFields((before) => ({ ...before, ...change }));
   const id = useId();
-  const { run, isBusy, error } = useAction(async () => {
+  const action = useAction(async () => {
     const key = await administration.addKey({
       namespace: fields.namespace.trim(),
       scope,
@@ -206,10 +204,6 @@ function AddKeyDialog({ isFirst, namespaces, onDone, onClose }: AddKeyDialogProp
     // The service refuses requests without a key from now on.
     if (isFirst) setApiKey(key.key);
   });
-  const submit = (event: Event) => {
-    event.preventDefault();
-    void run();
-  };
   const text = (name: keyof typeof fields, label: string, props: object = {}) => (
     <>
       <label htmlFor={id + name}>{label}</label>
@@ -223,7 +217,7 @@ function AddKeyDialog({ isFirst, namespaces, onDone, onClose }: AddKeyDialogProp
     </>
   );
   return (
-    <Dialog title="Add a key" onClose={onClose}>
+    <FormDialog title="Add a key" action={action} label="Add key" onClose={onClose}>
       {isFirst && (
         <Notice kind="warning">
           <p>
@@ -235,40 +229,29 @@ function AddKeyDialog({ isFirst, namespaces, onDone, onClose }: AddKeyDialogProp
           )}
         </Notice>
       )}
-      <form className="stack" onSubmit={submit}>
-        {text('name', 'Name', { ref: focusOnMount, placeholder: 'Laptop of Anna' })}
-        {text('namespace', 'Namespace', { required: true, list: `${id}namespaces` })}
-        <datalist id={`${id}namespaces`}>
-          {namespaces.map(({ name }) => (
-            <option key={name} value={name} />
-          ))}
-        </datalist>
-        <label htmlFor={`${id}scope`}>Scope</label>
-        <select
-          id={`${id}scope`}
-          value={scope}
-          onChange={(event) => setScope(event.currentTarget.value as NewKey['scope'])}
-        >
-          {SCOPES.map(([name, label]) => (
-            <option key={name} value={name}>
-              {label}
-            </option>
-          ))}
-        </select>
-        {text('user', 'Only this user', { placeholder: 'All users' })}
-        {text('agent', 'Only this agent', { placeholder: 'All agents' })}
-        {text('expires', 'Expires', { type: 'datetime-local' })}
-        <Failure error={error} />
-        <div className="actions">
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" className="primary" disabled={isBusy}>
-            Add key
-          </button>
-        </div>
-      </form>
-    </Dialog>
+      {text('name', 'Name', { ref: focusOnMount, placeholder: 'Laptop of Anna' })}
+      {text('namespace', 'Namespace', { required: true, list: `${id}namespaces` })}
+      <datalist id={`${id}namespaces`}>
+        {namespaces.map(({ name }) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+      <label htmlFor={`${id}scope`}>Scope</label>
+      <select
+        id={`${id}scope`}
+        value={scope}
+        onChange={(event) => setScope(event.currentTarget.value as NewKey['scope'])}
+      >
+        {SCOPES.map(([name, label]) => (
+          <option key={name} value={name}>
+            {label}
+          </option>
+        ))}
+      </select>
+      {text('user', 'Only this user', { placeholder: 'All users' })}
+      {text('agent', 'Only this agent', { placeholder: 'All agents' })}
+      {text('expires', 'Expires', { type: 'datetime-local' })}
+    </FormDialog>
   );
 }
 

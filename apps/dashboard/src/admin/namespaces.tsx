@@ -53,7 +53,7 @@ export function NamespacesPanel({ namespaces, reload }: NamespacesPanelProps) {
       {asked?.kind === 'delete' && (
         <ConfirmDialog
           title={`Delete the namespace ${name}?`}
-          action="Delete for good"
+          label="Delete for good"
           typed={name}
           act={async () => {
             const { deleted_count } = await administration.deleteNamespace(name);

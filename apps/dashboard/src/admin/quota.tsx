@@ -2,8 +2,7 @@ import type { NamespaceQuota } from '@memoryd/client';
 import { useId, useState } from 'preact/compat';
 import { useAction } from '../action.ts';
 import { formatCount, formatNumber, formatSize } from '../format.ts';
-import { Dialog } from '../parts/dialog.tsx';
-import { Failure } from '../parts/notice.tsx';
+import { FormDialog } from '../parts/form-dialog.tsx';
 
 const BYTES_PER_MB = 1_000_000;
 
@@ -52,7 +51,7 @@ export function QuotaDialog({ name, quota, save, onDone, onClose }: QuotaDialogP
   const [memories, setMemories] = useState(toText(quota.memories));
   const [megabytes, setMegabytes] = useState(toText(quota.bytes === null ? null : quota.bytes / BYTES_PER_MB));
   const [memoriesId, bytesId, noteId] = [useId(), useId(), useId()];
-  const { run, isBusy, error } = useAction(async () => {
+  const action = useAction(async () => {
     const bytes = toLimit(megabytes);
     const changed = {
       memories: toLimit(memories),
@@ -61,48 +60,33 @@ export function QuotaDialog({ name, quota, save, onDone, onClose }: QuotaDialogP
     await save(changed);
     return `Quota of ${name}: ${describeQuota(changed)}.`;
   }, onDone);
-  const submit = (event: Event) => {
-    event.preventDefault();
-    void run();
-  };
   return (
-    <Dialog title={`Quota of ${name}`} onClose={onClose}>
-      <form className="stack" onSubmit={submit}>
-        <p id={noteId} className="soft">
-          Leave a field empty for the default of the service. 0 is no limit. Memories that are already stored remain,
-          even above the quota.
-        </p>
-        <label htmlFor={memoriesId}>Memories</label>
-        <input
-          id={memoriesId}
-          type="number"
-          min={0}
-          step={1}
-          aria-describedby={noteId}
-          value={memories}
-          onChange={(event) => setMemories(event.currentTarget.value)}
-        />
-        <label htmlFor={bytesId}>Size of the texts in MB</label>
-        <input
-          id={bytesId}
-          type="number"
-          min={0}
-          step="any"
-          aria-describedby={noteId}
-          value={megabytes}
-          onChange={(event) => setMegabytes(event.currentTarget.value)}
-        />
-        <Failure error={error} />
-        <div className="actions">
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" className="primary" disabled={isBusy}>
-            Save quota
-          </button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog title={`Quota of ${name}`} action={action} label="Save quota" onClose={onClose}>
+      <p id={noteId} className="soft">
+        Leave a field empty for the default of the service. 0 is no limit. Memories that are already stored remain, even
+        above the quota.
+      </p>
+      <label htmlFor={memoriesId}>Memories</label>
+      <input
+        id={memoriesId}
+        type="number"
+        min={0}
+        step={1}
+        aria-describedby={noteId}
+        value={memories}
+        onChange={(event) => setMemories(event.currentTarget.value)}
+      />
+      <label htmlFor={bytesId}>Size of the texts in MB</label>
+      <input
+        id={bytesId}
+        type="number"
+        min={0}
+        step="any"
+        aria-describedby={noteId}
+        value={megabytes}
+        onChange={(event) => setMegabytes(event.currentTarget.value)}
+      />
+    </FormDialog>
   );
 }
 

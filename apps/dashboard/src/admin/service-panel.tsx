@@ -1,5 +1,6 @@
 import type { StatsHistoryResponse, StatsPeriod, StatsResponse, Tier } from '@memoryd/client';
-import { type ReactNode, useCallback, useEffect, useRef, useState } from 'preact/compat';
+import { type ReactNode, useCallback, useEffect } from 'preact/compat';
+import { download } from '../bulk/download-toast.ts';
 import { TIERS } from '../filter.ts';
 import {
   capitalize,
@@ -18,7 +19,7 @@ import { useResource } from '../resource.ts';
 import { useService } from '../service.tsx';
 import { useWatch } from '../watch.tsx';
 import { useAdministration } from './administration.ts';
-import { createFileName, saveFile } from './download.ts';
+import { createFileName } from './download.ts';
 import { formatBytes } from './quota.tsx';
 
 /** Shows the state of the service, its latency and rates of the last 24 hours, and downloads a backup. */
@@ -185,26 +186,16 @@ function getElapsedSeconds({ at }: StatsPeriod, periodSeconds: number): number {
 /** Downloads a copy of the database. */
 function Backup() {
   const { client } = useAdministration();
-  const { handleAuthError } = useService();
-  const [bytes, setBytes] = useState<number>();
-  const [error, setError] = useState<unknown>();
-  const [isDone, setIsDone] = useState(false);
-  const running = useRef<AbortController>(undefined);
-  const run = async () => {
-    const controller = new AbortController();
-    running.current = controller;
-    setError(undefined);
-    setIsDone(false);
-    setBytes(0);
-    try {
-      await saveFile(createFileName('backup', 'db'), client.backup(controller.signal), setBytes);
-      setIsDone(true);
-    } catch (failure) {
-      handleAuthError(failure);
-      if (!controller.signal.aborted) setError(failure);
-    }
-    setBytes(undefined);
-  };
+  const { handleAuthError: onError } = useService();
+  const run = () =>
+    download({
+      key: 'backup',
+      name: createFileName('backup', 'db'),
+      read: (signal) => client.backup(signal),
+      describe: (bytes) => (bytes === 0 ? 'Copying the database…' : `Backup: ${formatBytes(bytes)} so far`),
+      describeSaved: () => 'The backup is complete. Your browser has saved the file.',
+      onError,
+    });
   return (
     <section className="panel" aria-labelledby="backup-title">
       <h2 id="backup-title">Backup</h2>
@@ -212,20 +203,10 @@ function Backup() {
         Downloads a consistent copy of the whole database, with all namespaces, while the service goes on. The copy
         contains every text; store it where only you can read it.
       </p>
-      <Failure error={error} />
-      {isDone && <Notice kind="good">The backup is complete. Your browser has saved the file.</Notice>}
       <div className="actions">
-        <button type="button" disabled={bytes !== undefined} onClick={run}>
+        <button type="button" onClick={run}>
           Download backup
         </button>
-        {bytes !== undefined && (
-          <>
-            <button type="button" onClick={() => running.current?.abort()}>
-              Cancel
-            </button>
-            <span role="status">{bytes === 0 ? 'Copying…' : `${formatBytes(bytes)} so far`}</span>
-          </>
-        )}
       </div>
     </section>
   );

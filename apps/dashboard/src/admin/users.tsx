@@ -1,5 +1,6 @@
 import type { UserSummary } from '@memoryd/client';
-import { useCallback, useMemo, useRef, useState } from 'preact/compat';
+import { useCallback, useMemo, useState } from 'preact/compat';
+import { download } from '../bulk/download-toast.ts';
 import { useDebouncedInput } from '../debounced-input.ts';
 import { formatCount, formatMemories, formatNumber } from '../format.ts';
 import { RelativeTime } from '../parts/labels.tsx';
@@ -10,7 +11,7 @@ import { getAddress, setParams } from '../route.ts';
 import { useService } from '../service.tsx';
 import { isForbidden, useAdministration } from './administration.ts';
 import { ConfirmDialog } from './confirm-dialog.tsx';
-import { createFileName, saveFile } from './download.ts';
+import { createFileName } from './download.ts';
 import { formatBytes, QuotaDialog, Usage } from './quota.tsx';
 
 /** Users of one request, and maximum users of the list. Further ones would slow the page. */
@@ -128,7 +129,7 @@ export function UsersPanel({ params, mayOperate }: { params: URLSearchParams; ma
       {asked?.kind === 'forget' && (
         <ConfirmDialog
           title={`Forget everything of ${asked.user.user_id}?`}
-          action="Forget for good"
+          label="Forget for good"
           typed={asked.user.user_id}
           act={async () => {
             const { forgotten_count } = await client.forgetMany({ user_id: asked.user.user_id });
@@ -205,37 +206,21 @@ function UserRow({ user, mayOperate, onAsk }: UserRowProps) {
 
 /** Saves all memories of a user as a file of JSON lines, which an import reads. */
 function ExportButton({ userId }: { userId: string }) {
-  const { handleAuthError } = useService();
   const { client } = useAdministration();
-  const [error, setError] = useState<unknown>();
-  const [bytes, setBytes] = useState<number>();
-  const running = useRef<AbortController>(undefined);
-  const run = async () => {
-    if (running.current) {
-      running.current.abort();
-      return;
-    }
-    const controller = new AbortController();
-    running.current = controller;
-    setError(undefined);
-    setBytes(0);
-    try {
-      const lines = client.exportMemories({ user_id: userId }, controller.signal);
-      await saveFile(createFileName(userId, 'jsonl'), withLineEnds(lines), setBytes);
-    } catch (failure) {
-      handleAuthError(failure);
-      if (!controller.signal.aborted) setError(failure);
-    }
-    running.current = undefined;
-    setBytes(undefined);
-  };
+  const { handleAuthError: onError } = useService();
+  const run = () =>
+    download({
+      key: `export of ${userId}`,
+      name: createFileName(userId, 'jsonl'),
+      read: (signal) => withLineEnds(client.exportMemories({ user_id: userId }, signal)),
+      describe: (bytes) => `Exporting ${userId}${bytes === 0 ? '…' : `: ${formatBytes(bytes)} so far`}`,
+      describeSaved: () => `Exported ${userId}.`,
+      onError,
+    });
   return (
-    <>
-      <button type="button" aria-label={`Export ${userId}`} onClick={run}>
-        {bytes === undefined ? 'Export' : bytes === 0 ? 'Cancel export' : `Cancel (${formatBytes(bytes)})`}
-      </button>
-      <Failure error={error} onRetry={run} />
-    </>
+    <button type="button" aria-label={`Export ${userId}`} onClick={run}>
+      Export
+    </button>
   );
 }
 

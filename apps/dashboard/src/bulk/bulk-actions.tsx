@@ -1,9 +1,9 @@
-import type { MemoryEvent } from '@memoryd/client';
 import { type ReactNode, type TargetedEvent, useCallback, useEffect, useId, useRef, useState } from 'preact/compat';
 import { parseTags } from '../draft.ts';
+import { changesLists } from '../events.ts';
 import { parseListFilter } from '../filter.ts';
 import { formatCounted, formatMemories } from '../format.ts';
-import { useSelection } from '../memories/selection.tsx';
+import { shownUntil, useSelection } from '../memories/selection.tsx';
 import { Failure } from '../parts/notice.tsx';
 import { TagInput } from '../parts/tag-input.tsx';
 import { useResource } from '../resource.ts';
@@ -11,7 +11,7 @@ import { type Memories, useService } from '../service.tsx';
 import { useStable } from '../stable.ts';
 import { ExportChoices } from './export-choices.tsx';
 import { forgetMany } from './forget-many.ts';
-import { type FrozenSelection, freezeSelection } from './frozen-selection.ts';
+import { type FrozenSelection, fetchAll, freezeSelection, getListUntil } from './frozen-selection.ts';
 import { changeMany, type ManyChange } from './many-changes.ts';
 import './bulk.css';
 
@@ -29,21 +29,19 @@ export function BulkActions({ params }: { params: URLSearchParams }) {
   const { memory, handleAuthError } = useService();
   const { selected, count, hasMore, action, selectAll, clear, endAction } = useSelection();
   const filter = useStable(parseListFilter(params));
+  // Without the memories that the view does not show yet.
+  const shown = useStable(getListUntil(filter, shownUntil.use()));
   const [mode, setMode] = useState<Mode>();
   const [error, setError] = useState<unknown>();
   const [isBusy, setIsBusy] = useState(false);
   const bar = useRef<HTMLElement>(null);
   /** The element that had the focus before a form was opened. */
   const opener = useRef<Element | null>(null);
+  /** The element of the view that had the focus before the bar. */
+  const origin = useRef<HTMLElement>(undefined);
 
-  const load = useCallback(
-    async (api: Memories, signal: AbortSignal) => {
-      const { memories, total, counted_count } = await api.memories({ ...filter, limit: 1 }, { signal });
-      return { total, hasMore: counted_count !== undefined, until: memories[0]?.created_at };
-    },
-    [filter],
-  );
-  const { value: all } = useResource(load, changesList);
+  const load = useCallback((api: Memories, signal: AbortSignal) => fetchAll(api, shown, signal), [shown]);
+  const { value: all } = useResource(load, changesLists);
 
   const open = (next: Mode) => {
     opener.current = document.activeElement;
@@ -78,28 +76,42 @@ export function BulkActions({ params }: { params: URLSearchParams }) {
     close();
     void act((frozen) => changeMany(memory, frozen, made));
   };
-  const forget = () =>
-    act((frozen) => {
+  /** Returns the focus from the bar to the view whose memories were selected, at once: later, it may be elsewhere. */
+  const leave = () => {
+    if (!bar.current?.contains(document.activeElement)) return;
+    const { current: before } = origin;
+    (before?.isConnected ? before : document.querySelector('main'))?.focus({ preventScroll: true });
+  };
+  const forget = () => {
+    leave();
+    void act((frozen) => {
       forgetMany(memory, frozen);
       clear();
-      focusList();
     });
+  };
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: acts once for each key
   useEffect(() => {
     if (action === undefined) return;
     endAction();
     if (action === 'tag') open('tag');
-    else void forget();
+    else forget();
   }, [action]);
 
   const clearAndLeave = () => {
+    leave();
     clear();
-    focusList();
   };
   const label = formatMemories(count, hasMore);
   return (
-    <section ref={bar} className="bulk-bar" aria-label="Selected memories">
+    <section
+      ref={bar}
+      className="bulk-bar"
+      aria-label="Selected memories"
+      onFocusCapture={({ relatedTarget: from }) => {
+        if (from instanceof HTMLElement && from.closest('main') && !bar.current?.contains(from)) origin.current = from;
+      }}
+    >
       <Failure error={error} />
       {mode === undefined ? (
         <>
@@ -139,11 +151,6 @@ export function BulkActions({ params }: { params: URLSearchParams }) {
     </section>
   );
 }
-
-const changesList = ({ type }: MemoryEvent): boolean => type !== 'recalled';
-
-/** Moves the focus back to the list whose memories were selected. */
-const focusList = (): void => document.querySelector<HTMLElement>('[role=grid] [tabindex="0"]')?.focus();
 
 /** Buttons that are one tab stop. The arrow keys, Home and End move between them. */
 function Toolbar({ label, onEscape, children }: { label: string; onEscape: () => void; children: ReactNode }) {

@@ -1,58 +1,43 @@
 import { type Memory, MemoryError } from '@memoryd/client';
-import { createFileName, saveFile } from '../admin/download.ts';
+import { createFileName } from '../admin/download.ts';
 import type { ListFilter } from '../filter.ts';
-import { formatMemories, formatNumber } from '../format.ts';
+import { formatCount, formatMemories, formatNumber } from '../format.ts';
 import type { Selected } from '../memories/selection.tsx';
 import type { Memories } from '../service.tsx';
+import { download } from './download-toast.ts';
 import type { ExportFormat } from './export-formats.ts';
-import { getMessage } from './many-changes.ts';
-import { removeToast, showToast } from './toasts.ts';
+import { getListUntil } from './frozen-selection.ts';
 
 /** Memories of one request. */
 const PAGE_MEMORIES = 500;
-/** Number of selected memories up to which each is read by itself, instead of being looked for in the list. */
+/** Number of selected memories up to which each is read by itself, instead of being looked for in the filtered list. */
 const MAX_SINGLE = 50;
-const DONE_SHOWN_MS = 8000;
 
 let exportCount = 0;
 
-/** Saves the selected memories as a file, newest first. A toast shows the progress, and can cancel. */
+/** Saves the selected memories as a file, newest first. */
 export function exportMemories(memory: Memories, selected: Selected, filter: ListFilter, format: ExportFormat): void {
-  const key = `export ${exportCount++}`;
-  const controller = new AbortController();
-  const cancel = () => {
-    controller.abort();
-    removeToast(key);
-  };
   const { total, hasMore } = selected.kind === 'ids' ? { total: selected.ids.size, hasMore: false } : selected;
-  const show = (done: number) => {
-    const text = `Exporting ${formatNumber(done)} of ${formatMemories(Math.max(total, done), hasMore)}…`;
-    if (!controller.signal.aborted)
-      showToast({ key, text, actions: [{ label: 'Cancel', act: cancel }], abandon: cancel, isUnfinished: true });
-  };
-  const run = async () => {
-    let done = 0;
-    async function* write(): AsyncGenerator<string> {
+  let done = 0;
+  void download({
+    key: `export ${exportCount++}`,
+    name: createFileName('memories', format.extension),
+    async *read(signal, show) {
+      done = 0;
       yield format.begin(formatMemories(total, hasMore));
-      for await (const memories of readPages(memory, selected, filter, controller.signal)) {
+      for await (const memories of readPages(memory, selected, filter, signal)) {
         yield memories.map(format.format).join('');
         done += memories.length;
-        show(done);
+        show();
       }
-    }
-    show(0);
-    const dismiss = { label: 'Dismiss', act: () => removeToast(key) };
-    try {
-      await saveFile(createFileName('memories', format.extension), write(), () => undefined);
-      const text = `Exported ${formatMemories(done)}.`;
-      showToast({ key, text, actions: [dismiss], shownMs: DONE_SHOWN_MS });
-    } catch (error) {
-      if (controller.signal.aborted) return;
-      const text = `Not exported: ${getMessage(error)}`;
-      showToast({ key, text, isError: true, actions: [{ label: 'Try again', act: run }, dismiss] });
-    }
-  };
-  void run();
+    },
+    describe: () => `Exporting ${formatNumber(done)} of ${formatMemories(Math.max(total, done), hasMore)}…`,
+    describeSaved() {
+      const missing = selected.kind === 'ids' ? total - done : 0;
+      const lost = missing > 0 ? ` ${formatCount(missing, 'memory was', 'memories were')} forgotten meanwhile.` : '';
+      return `Exported ${formatMemories(done)}.${lost}`;
+    },
+  });
 }
 
 async function* readPages(
@@ -66,17 +51,18 @@ async function* readPages(
     yield await readEach(memory, ids, signal);
     return;
   }
-  const until = selected.kind === 'all' ? selected.until : undefined;
-  const list = { ...filter, ...(until !== undefined && { until }), limit: PAGE_MEMORIES };
-  let left = ids?.size ?? Number.POSITIVE_INFINITY;
+  const list = { ...getListUntil(filter, selected.kind === 'all' ? selected.until : undefined), limit: PAGE_MEMORIES };
+  const missing = new Set(ids);
   let cursor: string | undefined;
   do {
     const page = await memory.memories({ ...list, ...(cursor !== undefined && { cursor }) }, { signal });
     const found = ids ? page.memories.filter(({ id }) => ids.has(id)) : page.memories;
-    left -= found.length;
+    for (const { id } of found) missing.delete(id);
     yield found;
     cursor = page.next_cursor;
-  } while (cursor !== undefined && left > 0);
+  } while (cursor !== undefined && (!ids || missing.size > 0));
+  // These no longer match the filter.
+  if (missing.size > 0) yield await readEach(memory, missing, signal);
 }
 
 /** Reads memories one after the other, and returns those that are left, newest first. */

@@ -6,18 +6,12 @@ import { useResource } from '../resource.ts';
 import type { Memories } from '../service.tsx';
 import { useStable } from '../stable.ts';
 import { ExportChoices } from './export-choices.tsx';
+import { fetchAll } from './frozen-selection.ts';
 
 /** Exports all memories that match the filters. */
 export function ExportMenu({ params, onChosen }: { params: URLSearchParams; onChosen: () => void }) {
   const filter = useStable(parseListFilter(params));
-  const load = useCallback(
-    async (memory: Memories, signal: AbortSignal) => {
-      const { memories, total, counted_count } = await memory.memories({ ...filter, limit: 1 }, { signal });
-      const hasMore = counted_count !== undefined;
-      return { kind: 'all', total, hasMore, until: memories[0]?.created_at } as const;
-    },
-    [filter],
-  );
+  const load = useCallback((memory: Memories, signal: AbortSignal) => fetchAll(memory, filter, signal), [filter]);
   const { value: all, error, reload } = useResource(load);
   if (error !== undefined) return <Failure error={error} onRetry={reload} />;
   if (!all) return <Loading what="the number of memories" />;

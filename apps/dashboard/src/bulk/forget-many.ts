@@ -1,5 +1,5 @@
 import { MemoryError } from '@memoryd/client';
-import { formatMemories, formatNumber } from '../format.ts';
+import { formatCount, formatMemories } from '../format.ts';
 import type { Memories } from '../service.tsx';
 import { type FrozenSelection, fetchIds, toChunks } from './frozen-selection.ts';
 import { scheduleForget } from './pending-forgets.ts';
@@ -42,5 +42,5 @@ function describe(forgotten: number, selected: number): string {
   const text = `${formatMemories(forgotten)} forgotten`;
   if (forgotten > selected) return `${text}, with duplicates and summaries.`;
   if (forgotten === selected) return `${text}.`;
-  return `${text}. ${formatNumber(selected - forgotten)} were changed or forgotten meanwhile.`;
+  return `${text}. ${formatCount(selected - forgotten, 'memory was', 'memories were')} changed or forgotten meanwhile.`;
 }

@@ -1,9 +1,8 @@
-import { MemoryError } from '@memoryd/client';
 import { useEffect, useRef, useState } from 'preact/compat';
 import { MemoryLink } from '../parts/labels.tsx';
 import { useService } from '../service.tsx';
 import { isTransient, useAnswerListener } from '../watch.tsx';
-import { showInterruptedChanges } from './many-changes.ts';
+import { getMessage, showInterruptedChanges } from './many-changes.ts';
 import { dismissForget, type PendingForget, retryForget, useForgets } from './pending-forgets.ts';
 import { removeToast, type Toast, toasts } from './toasts.ts';
 import './forget-toasts.css';
@@ -90,7 +89,7 @@ function describe({ ids, label, state, message, error, isBegun }: PendingForget)
     case 'sent':
       return message;
     case 'failed':
-      return `Not ${ids?.length === 1 ? '' : 'all '}forgotten: ${label}. ${error instanceof MemoryError ? error.message : String(error)}`;
+      return `Not ${ids?.length === 1 ? '' : 'all '}forgotten: ${label}. ${getMessage(error)}`;
     case 'unsent':
       return `${isBegun ? 'Perhaps not all' : 'Not'} forgotten: ${label}. The page was closed, or you signed out, before it was ${isBegun ? 'complete' : 'sent'}.`;
   }

@@ -24,14 +24,27 @@ export interface FrozenSelection {
   unchanged: { updated_at: { $lte: string } };
 }
 
+/** Returns the selection of all memories that match a filter now. */
+export async function fetchAll(memory: Memories, filter: ListFilter, signal: AbortSignal) {
+  const { memories, total, counted_count } = await memory.memories({ ...filter, limit: 1 }, { signal });
+  return { kind: 'all', total, hasMore: counted_count !== undefined, until: memories[0]?.created_at } as const;
+}
+
+/** Returns a list without the memories that were stored after a time. */
+export const getListUntil = (filter: ListFilter, until: string | undefined): ListFilter =>
+  until === undefined ? filter : { ...filter, until };
+
+/** Returns the list that has the selected memories. Memories that were selected one by one may no longer match the filter. */
+const getSelectedList = (selected: Selected, filter: ListFilter): ListFilter =>
+  selected.kind === 'ids' ? {} : getListUntil(filter, selected.until);
+
 /** Records which memories are selected now. */
 export async function freezeSelection(
   memory: Memories,
   selected: Selected,
   list: ListFilter,
 ): Promise<FrozenSelection> {
-  const until = selected.kind === 'all' ? selected.until : undefined;
-  const shown = { ...list, ...(until !== undefined && { until }) };
+  const shown = getSelectedList(selected, list);
   // The time of the last change comes from the service, because the clocks may differ.
   const { memories, total, counted_count } = await memory.memories({ ...shown, order: 'changed', limit: 1 });
   const unchanged = { updated_at: { $lte: memories[0]?.updated_at ?? new Date(0).toISOString() } };

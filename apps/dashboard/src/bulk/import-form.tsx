@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect, useId, useState } from 'preact/compat';
-import { formatCount, formatDateTime, formatDay, formatMemories, formatNumber } from '../format.ts';
+import { formatCount, formatDateTime, formatDay, formatMemories, formatNumber, formatValue } from '../format.ts';
 import { Failure } from '../parts/notice.tsx';
 import { FORMAT_LABELS, hasColumns, type ImportOptions, type Preview, readColumns } from './import-file.ts';
 
@@ -21,7 +21,7 @@ export function ImportForm({ file, preview, error, options, onOptions, onImport,
   const id = useId();
   const [map, setMap] = useState(options.map ?? '');
   const from = preview?.from ?? options.from;
-  const count = preview?.found_count;
+  const { found_count: count, refused_count: refusedCount = 0 } = preview ?? {};
   const [columns, setColumns] = useState<string[]>([]);
   useEffect(() => void readColumns(file).then(setColumns), [file]);
   return (
@@ -37,8 +37,8 @@ export function ImportForm({ file, preview, error, options, onOptions, onImport,
           {formatNumber(left)} left out: {reason}
         </p>
       ))}
-      {(preview?.refused_count ?? 0) > 0 && (
-        <p className="soft">{formatCount(preview?.refused_count ?? 0, 'item')} cannot be read, and will be listed.</p>
+      {refusedCount > 0 && (
+        <p className="soft">{formatCount(refusedCount, 'item')} cannot be read, and will be listed.</p>
       )}
       <form
         className="import-options"
@@ -51,7 +51,9 @@ export function ImportForm({ file, preview, error, options, onOptions, onImport,
         <select
           id={`${id}-from`}
           value={from}
-          onChange={({ currentTarget: { value } }) => onOptions({ from: value as ImportOptions['from'] })}
+          onChange={({ currentTarget: { value } }) =>
+            onOptions({ ...options, from: value as ImportOptions['from'], map, source_user: '' })
+          }
         >
           <option value="auto">Recognized by its content</option>
           {Object.entries(FORMAT_LABELS).map(([value, label]) => (
@@ -66,7 +68,7 @@ export function ImportForm({ file, preview, error, options, onOptions, onImport,
             <select
               id={`${id}-user`}
               value={options.source_user ?? ''}
-              onChange={({ currentTarget: { value } }) => onOptions({ ...options, source_user: value })}
+              onChange={({ currentTarget: { value } }) => onOptions({ ...options, map, source_user: value })}
             >
               <option value="">All users</option>
               {preview.users.map((user) => (
@@ -93,7 +95,7 @@ export function ImportForm({ file, preview, error, options, onOptions, onImport,
               />
               Keep the other columns as metadata
             </label>
-            <button type="submit">Show again</button>
+            <button type="submit">Update preview</button>
             <p id={`${id}-columns`} className="soft long">
               {columns.length > 0 && `Columns of the file: ${columns.join(', ')}.`} Fields: content, created_at, tags,
               title, session_id, external_id, importance, source, valid_from, valid_to, expires_at.
@@ -103,7 +105,13 @@ export function ImportForm({ file, preview, error, options, onOptions, onImport,
       </form>
       <div className="actions">
         {preview && (
-          <button type="button" className="primary" disabled={count === 0} onClick={() => onImport(preview)}>
+          <button
+            type="button"
+            className="primary"
+            // The preview must show how the import reads the file.
+            disabled={count === 0 || map !== (options.map ?? '')}
+            onClick={() => onImport(preview)}
+          >
             {count === undefined ? 'Import' : `Import ${formatMemories(count)}`}
           </button>
         )}
@@ -136,7 +144,7 @@ const FIRST_COLUMNS: readonly {
     label: 'Metadata',
     toText: ({ metadata }) =>
       Object.entries(metadata ?? {})
-        .map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+        .map(([name, value]) => `${name}: ${formatValue(value)}`)
         .join(', '),
   },
 ];

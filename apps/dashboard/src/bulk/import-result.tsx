@@ -15,7 +15,7 @@ interface ImportResultProps {
 /** Shows what an import has done and refused, and offers its undo. */
 export function ImportResult({ name, result, onClose }: ImportResultProps) {
   const { import_id: id, refused, refused_count } = result;
-  const save = () => saveFile(createFileName(`refused-${name}`, 'jsonl'), toLines(refused), () => undefined);
+  const save = () => saveFile(createFileName(`refused-${name}`, 'jsonl'), toLines(refused));
   return (
     <>
       <Notice kind="good">

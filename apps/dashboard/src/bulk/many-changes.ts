@@ -151,7 +151,7 @@ async function undoParts(memory: Memories, parts: readonly Part[]): Promise<Undo
 
 function describeUndo({ restored, kept, parts }: UndoCounts): string {
   if (parts === 0) return 'Nothing to undo: the change had not begun, or began more than an hour ago.';
-  const others = kept === 0 ? '' : ` ${formatNumber(kept)} changed meanwhile, and stay as they are.`;
+  const others = kept === 0 ? '' : ` Not undone: ${formatMemories(kept)} that changed meanwhile.`;
   return `Undone. ${formatCount(restored, 'memory is', 'memories are')} as before.${others}`;
 }
 
@@ -165,7 +165,7 @@ function describe(done: string, parts: readonly Part[]): string {
   return [
     `${done} ${formatMemories(sum.updated)}.`,
     ...(sum.unchanged > 0 ? [`${formatNumber(sum.unchanged)} had this already.`] : []),
-    ...(sum.refused > 0 ? [`${formatNumber(sum.refused)} would have too many tags, and stay as they are.`] : []),
+    ...(sum.refused > 0 ? [`Not changed: ${formatMemories(sum.refused)} that would have too many tags.`] : []),
   ].join(' ');
 }
 

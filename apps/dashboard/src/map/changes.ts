@@ -1,5 +1,6 @@
 import type { MapResponse } from '@memoryd/client';
 import { useEffect, useState } from 'preact/compat';
+import { changesLists } from '../events.ts';
 import { useEventListener } from '../watch.tsx';
 
 const NONE: ReadonlySet<string> = new Set();
@@ -23,7 +24,7 @@ export function useChanges(map: MapResponse | undefined, reload: () => void) {
     for (const event of events) {
       if (event.type === 'forgotten' && event.memory_ids.length === event.count) ids.push(...event.memory_ids);
       else if (event.type === 'forgotten' || event.type === 'gap') reload();
-      else if (event.type !== 'recalled') setIsOutdated(true);
+      else if (changesLists(event)) setIsOutdated(true);
     }
     if (ids.length > 0) setForgotten((before) => new Set([...before, ...ids]));
   });

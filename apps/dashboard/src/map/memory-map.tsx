@@ -19,7 +19,7 @@ import './map.css';
 import { useChanges } from './changes.ts';
 import { PointedText, useTexts } from './texts.tsx';
 
-/** Delay before a map that is being computed is asked for again: the longer, the larger the response is. */
+/** Delay before the next request for a map that is being computed. Grows with the number of points. */
 const POLL_MS = 2000;
 const POLL_PER_POINT_MS = 0.5;
 const TYPING_DELAY_MS = 300;
@@ -44,11 +44,12 @@ export function MemoryMap({ params }: { params: URLSearchParams }) {
     <>
       <Failure error={error} onRetry={reload} />
       {value === undefined && error === undefined && <Waiting text="Loading the map…" />}
-      {value?.state === 'computing' && <Waiting text={`Computing the map of ${describeTotal(value.total)}…`} />}
+      {value?.state === 'computing' && <Waiting text={`Computing the map of ${formatMemories(value.total)}…`} />}
       {value?.state === 'unavailable' && (
         <Nothing title="No map without vectors">
           <p>
-            These memories have no vectors: the service runs without an embedding model, or it has not come to them yet.
+            These memories have no vectors: the service runs without an embedding model, or has not embedded these
+            memories yet.
           </p>
         </Nothing>
       )}
@@ -61,8 +62,6 @@ export function MemoryMap({ params }: { params: URLSearchParams }) {
     </>
   );
 }
-
-const describeTotal = (total: number): string => formatMemories(total);
 
 /** Shown in place of a map that is not there yet. */
 function Waiting({ text }: { text: string }) {
@@ -78,7 +77,7 @@ function NoPoints({ map, params, onStored }: { map: MapResponse; params: URLSear
   return (
     <Nothing title="None of these memories is on the map">
       <p>
-        {describeTotal(map.total)} match, but the map has only the newest memories that have vectors. See them in the{' '}
+        {formatMemories(map.total)} match, but the map has only the newest memories that have vectors. See them in the{' '}
         <a href={getAddress('', withoutParams(params, 'view'))}>table</a>.
       </p>
     </Nothing>
@@ -165,8 +164,8 @@ function LoadedMap({ map, points, params, outdated }: LoadedMapProps) {
 }
 
 function describePoints(count: number, total: number): string {
-  if (count >= total) return describeTotal(count);
-  return `${formatNumber(count)} of ${describeTotal(total)}: the newest that have vectors`;
+  if (count >= total) return formatMemories(count);
+  return `${formatNumber(count)} of ${formatMemories(total)}: the newest that have vectors`;
 }
 
 /** Returns the groups of the coloring, and the clusters, which have their names on the map. */
@@ -189,22 +188,23 @@ function useAim(points: readonly MapPoint[], key: string | undefined, members: r
 
 /** Returns the indexes of the selected points, and functions that change the selection. */
 function useMarked(points: readonly MapPoint[], indexes: ReadonlyMap<string, number>) {
-  const { selected, select, toggle } = useSelection();
+  const { selected, isSelected, select, toggle } = useSelection();
   const marked = useMemo(
     () =>
       selected.kind === 'all'
-        ? new Set(points.keys())
+        ? new Set(points.flatMap((point, index) => (isSelected(point) ? index : [])))
         : new Set([...selected.ids].flatMap((id) => indexes.get(id) ?? [])),
-    [selected, points, indexes],
+    [selected, isSelected, points, indexes],
   );
   const getId = (index: number): string => (points[index] as MapPoint).id;
   return {
     marked,
     selectIndexes: (chosen: readonly number[], isAdding: boolean) => {
       const ids = chosen.map(getId);
-      select(isAdding && selected.kind === 'ids' ? [...selected.ids, ...ids] : ids);
+      const before = selected.kind === 'ids' ? [...selected.ids] : [...marked].map(getId);
+      select(isAdding ? [...before, ...ids] : ids);
     },
-    toggle: (index: number) => toggle(getId(index)),
+    toggle: (index: number) => toggle([points[index] as MapPoint], points),
   };
 }
 

@@ -1,6 +1,7 @@
 import { useState } from 'preact/compat';
 import { Menu } from '../parts/menu.tsx';
 import { getAddress, goTo } from '../route.ts';
+import { useService } from '../service.tsx';
 import { COLUMN_CHOICES, type Column, findColumn, hasTwoLines, withColumns, withLines } from './columns.tsx';
 
 interface ColumnsMenuProps {
@@ -11,10 +12,11 @@ interface ColumnsMenuProps {
 
 /** Chooses the columns of the table, their order, and the number of lines of a row. */
 export function ColumnsMenu({ params, columns }: ColumnsMenuProps) {
+  const { keyId } = useService();
   const [field, setField] = useState('');
   const shown = columns.map(({ id }) => id);
   const change = (changed: URLSearchParams) => goTo(getAddress('', changed), { replace: true });
-  const setColumns = (ids: readonly string[]) => change(withColumns(params, ids));
+  const setColumns = (ids: readonly string[] | undefined) => change(withColumns(params, ids, keyId));
   const move = (id: string) => {
     const index = shown.indexOf(id);
     setColumns(shown.toSpliced(index, 1).toSpliced(index - 1, 0, id));
@@ -75,7 +77,7 @@ export function ColumnsMenu({ params, columns }: ColumnsMenuProps) {
             />
             Two lines for each row
           </label>
-          <button type="button" className="quiet" onClick={() => change(withColumns(params, undefined))}>
+          <button type="button" className="quiet" onClick={() => setColumns(undefined)}>
             Default columns
           </button>
         </div>

@@ -2,7 +2,7 @@ import type { Memory } from '@memoryd/client';
 import type { ReactNode } from 'preact/compat';
 import { getStored, setStored } from '../browser-storage.ts';
 import { withCondition } from '../filter.ts';
-import { formatDateTime, formatDay, formatNumber } from '../format.ts';
+import { formatDateTime, formatDay, formatNumber, formatValue } from '../format.ts';
 import { TierLabel } from '../parts/labels.tsx';
 import { getAddress, getCurrentParams, getSessionAddress, withoutParams } from '../route.ts';
 import type { Order } from './rows.ts';
@@ -64,16 +64,16 @@ export function findColumn(id: string): Column | undefined {
   return name === '' ? undefined : { id, label: name, widthPx: 120, render: ({ metadata }) => toText(metadata[name]) };
 }
 
-const toText = (value: unknown): string =>
-  value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value);
+const toText = (value: unknown): string => (value === undefined ? '' : formatValue(value));
 
-const STORAGE_NAME = 'memoryd-columns';
+/** The names of metadata fields are shown only to the person who chose them. */
+const getStorageName = (keyId = ''): string => `memoryd-columns ${keyId}`;
 const LINES_STORAGE_NAME = 'memoryd-lines';
 
-/** Returns the chosen columns: those in the address, otherwise those last chosen in this browser. */
-export function getChosenColumns(params: URLSearchParams): Column[] | undefined {
+/** Returns the chosen columns: those in the address, otherwise those last chosen in this browser with the API key. */
+export function getChosenColumns(params: URLSearchParams, keyId: string | undefined): Column[] | undefined {
   const chosen = params.getAll('column');
-  const ids = chosen.length > 0 ? chosen : (getStored('localStorage', STORAGE_NAME)?.split('\n') ?? []);
+  const ids = chosen.length > 0 ? chosen : (getStored('localStorage', getStorageName(keyId))?.split('\n') ?? []);
   const columns = [...new Set(ids)].slice(0, MAX_COLUMNS).flatMap((id) => findColumn(id) ?? []);
   return columns.length > 0 ? columns : undefined;
 }
@@ -90,11 +90,15 @@ export function getDefaultColumns(widthPx: number, order: Order): Column[] {
 }
 
 /** Returns the parameters with a choice of columns, and stores the choice in this browser. Undefined: the default. */
-export function withColumns(params: URLSearchParams, ids: readonly string[] | undefined): URLSearchParams {
+export function withColumns(
+  params: URLSearchParams,
+  ids: readonly string[] | undefined,
+  keyId: string | undefined,
+): URLSearchParams {
   const copy = new URLSearchParams(params);
   copy.delete('column');
   for (const id of ids ?? []) copy.append('column', id);
-  setStored('localStorage', STORAGE_NAME, ids?.join('\n'));
+  setStored('localStorage', getStorageName(keyId), ids?.join('\n'));
   return copy;
 }
 

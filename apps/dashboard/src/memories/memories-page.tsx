@@ -5,7 +5,7 @@ import { parseListFilter } from '../filter.ts';
 import { lazyView } from '../lazy-view.ts';
 import { FilterChips } from '../parts/filter-chips.tsx';
 import { Loading } from '../parts/notice.tsx';
-import { getAddress, goTo, withoutParams } from '../route.ts';
+import { getAddress, withoutParams } from '../route.ts';
 import { AddMemory } from './add-memory.tsx';
 import type { Column } from './columns.tsx';
 import { ColumnsMenu } from './columns-menu.tsx';
@@ -51,7 +51,7 @@ export function MemoriesPage({ params }: { params: URLSearchParams }) {
           </div>
         </header>
         <div className="memories-tools">
-          <FilterChips params={params} onChange={(changed) => goTo(getAddress('', withoutParams(changed, 'open')))} />
+          <FilterChips view="" params={params} />
           {isTable && <ColumnsMenu params={params} columns={columns} />}
           <SavedViews params={params} />
         </div>

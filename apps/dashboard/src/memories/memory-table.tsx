@@ -1,6 +1,6 @@
 // biome-ignore-all lint/a11y/useSemanticElements: a table element cannot have rows of which most are not rendered
 // biome-ignore-all lint/a11y/useFocusableInteractive: the rows and the headers are one tab stop together
-import { MemoryError } from '@memoryd/client';
+import type { Memory } from '@memoryd/client';
 import {
   type TargetedEvent,
   useCallback,
@@ -12,13 +12,14 @@ import {
   useSyncExternalStore,
 } from 'preact/compat';
 import { useForgets } from '../bulk/pending-forgets.ts';
+import { changesLists } from '../events.ts';
 import { parseListFilter } from '../filter.ts';
 import { useKeyListener } from '../keys.ts';
 import { useProvideListOrder } from '../panel/list-order.ts';
 import { Failure } from '../parts/notice.tsx';
 import { getAddress, goTo } from '../route.ts';
 import { useService } from '../service.tsx';
-import { useAnswerListener, useReloadOnEvents } from '../watch.tsx';
+import { isTransient, useAnswerListener, useReloadOnEvents } from '../watch.tsx';
 import { type Column, getChosenColumns, getDefaultColumns, hasTwoLines } from './columns.tsx';
 import { NoMemories } from './no-memories.tsx';
 import { useRequestedFocus } from './requested-focus.ts';
@@ -59,12 +60,12 @@ export function MemoryTable({ params, onColumns }: MemoryTableProps) {
   }, [params]);
   // Other parameters, such as the open memory, do not change the list.
   const key = JSON.stringify(list);
-  return <Table key={key} list={list} params={params} onColumns={onColumns} />;
+  return <Table key={key} list={list} listKey={key} params={params} onColumns={onColumns} />;
 }
 
-function Table({ list, params, onColumns }: MemoryTableProps & { list: RowList }) {
+function Table({ list, listKey, params, onColumns }: MemoryTableProps & { list: RowList; listKey: string }) {
   const grid = useRef<HTMLDivElement>(null);
-  const saved = useSavedPosition();
+  const saved = useSavedPosition(listKey);
   const rows = useRows(list, saved?.snapshot);
   const isEmpty = rows.total === 0 || (rows.total === undefined && rows.error !== undefined);
   const size = useGridSize(grid, !isEmpty);
@@ -75,7 +76,10 @@ function Table({ list, params, onColumns }: MemoryTableProps & { list: RowList }
     rows.total === undefined ? (saved?.snapshot.total ?? Math.ceil(Math.max(0, size.viewPx) / rowPx)) : rows.count;
   const layout: RowLayout = { total: count, rowPx, viewPx: size.viewPx };
   const openId = params.get('open');
-  const position = useTablePosition({ grid, rows, saved, layout, columnCount: columns.length, openId });
+  const position = useTablePosition({
+    ...{ grid, rows, list: listKey, saved, layout },
+    ...{ columnCount: columns.length, openId },
+  });
   const { first, last, active } = position;
   const rowSelection = useRowSelection(rows, active.index);
   // A layout effect, so that the rows are requested before the skeleton rows are painted.
@@ -185,12 +189,12 @@ function useRows(list: RowList, snapshot: Snapshot | undefined): Rows {
   useSyncExternalStore(rows.subscribe, () => rows.version);
   useEffect(() => () => rows.close(), [rows]);
   useReloadOnEvents(
-    changesRows,
+    changesLists,
     () => void rows.refresh(),
     () => rows.isLoading,
   );
   useAnswerListener(() => {
-    if (rows.error instanceof MemoryError && rows.error.isUnanswered) rows.retry();
+    if (isTransient(rows.error)) rows.retry();
   });
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new version may have other rows
   const findNeighbor = useCallback(
@@ -204,10 +208,6 @@ function useRows(list: RowList, snapshot: Snapshot | undefined): Rows {
   return rows;
 }
 
-function changesRows({ type }: { type: string }): boolean {
-  return type !== 'recalled';
-}
-
 /** Returns the chosen columns, otherwise the most important ones that fit. */
 function useColumns(
   params: URLSearchParams,
@@ -216,7 +216,9 @@ function useColumns(
   onColumns: (columns: Column[]) => void,
 ) {
   const isCompact = widthPx > 0 && widthPx < COMPACT_PX;
-  const columns = getChosenColumns(params) ?? getDefaultColumns(isCompact ? COMPACT_PX : widthPx - CHECK_PX, order);
+  const { keyId } = useService();
+  const columns =
+    getChosenColumns(params, keyId) ?? getDefaultColumns(isCompact ? COMPACT_PX : widthPx - CHECK_PX, order);
   const key = columns.map(({ id }) => id).join();
   const report = useEffectEvent(() => onColumns(columns));
   // biome-ignore lint/correctness/useExhaustiveDependencies: the key stands for the columns
@@ -234,7 +236,7 @@ interface TableBodyProps {
   columns: readonly Column[];
   layout: RowLayout;
   position: TablePosition;
-  isSelected: (id: string) => boolean;
+  isSelected: (row: Memory) => boolean;
   openId: string | null;
 }
 
@@ -263,7 +265,7 @@ function TableBody({ rows, columns, layout, position, isSelected, openId }: Tabl
             columns={columnKey}
             all={columns}
             isTabStop={index === Math.min(active.index, layout.total - 1)}
-            isSelected={row !== undefined && isSelected(row.id)}
+            isSelected={row !== undefined && isSelected(row)}
             isOpen={row !== undefined && row.id === openId}
             isForgetting={row !== undefined && isForgetting(row.id)}
             onFocus={setActive}

@@ -1,8 +1,8 @@
 import { MAX_CHANGED_IDS } from '@memoryd/contract/limits';
-import { useRef } from 'preact/compat';
+import { useEffect, useRef } from 'preact/compat';
 import { useService } from '../service.tsx';
 import type { Rows } from './rows.ts';
-import { useSelection } from './selection.tsx';
+import { shownUntil, useSelection } from './selection.tsx';
 
 export type RowSelection = ReturnType<typeof useRowSelection>;
 
@@ -14,9 +14,16 @@ export function useRowSelection(rows: Rows, firstAnchor: number) {
   const anchor = useRef(firstAnchor);
   const extensions = useRef(0);
 
-  const loadedIds = rows.getLoadedIds();
-  const selectedLoaded = loadedIds.filter((id) => selection.isSelected(id)).length;
-  const areLoadedSelected = loadedIds.length > 0 && selectedLoaded === loadedIds.length;
+  const loaded = rows.getLoaded();
+  const selectedLoaded = loaded.filter(selection.isSelected).length;
+  const areLoadedSelected = loaded.length > 0 && selectedLoaded === loaded.length;
+  const selectLoaded = () => selection.select(loaded.map(({ id }) => id));
+
+  const until = rows.snapshot?.until;
+  useEffect(() => {
+    shownUntil.set(until);
+    return () => shownUntil.set(undefined);
+  }, [until]);
 
   /** Selects the rows between the anchor and a row: at most as many as one change may have. */
   const extendTo = async (index: number) => {
@@ -36,10 +43,7 @@ export function useRowSelection(rows: Rows, firstAnchor: number) {
     anchor.current = index;
     extensions.current++;
     const row = rows.getRow(index);
-    if (!row) return;
-    // The selection of all cannot leave out one, so the loaded ones stay selected.
-    if (selection.selected.kind === 'all') selection.select(loadedIds.filter((id) => id !== row.id));
-    else selection.toggle(row.id);
+    if (row) selection.toggle([row], loaded);
   };
 
   return {
@@ -51,14 +55,13 @@ export function useRowSelection(rows: Rows, firstAnchor: number) {
     toggle,
     toggleLoaded() {
       if (areLoadedSelected) selection.clear();
-      else selection.select(loadedIds);
+      else selectLoaded();
     },
     /** Selects the loaded rows, and then all that match the filters. */
     selectMore() {
       const { total, hasMore } = rows;
-      if (areLoadedSelected && total !== undefined)
-        selection.selectAll({ total, hasMore, until: rows.snapshot?.until });
-      else selection.select(loadedIds);
+      if (areLoadedSelected && total !== undefined) selection.selectAll({ total, hasMore, until });
+      else selectLoaded();
     },
   } as const;
 }

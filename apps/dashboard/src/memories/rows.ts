@@ -71,12 +71,15 @@ export class Rows {
   #loadTimer: ReturnType<typeof setTimeout> | undefined;
   #lastLoadAt = 0;
   #isRefreshing = false;
+  /** Whether the rows are as they were before, and memories may have changed since. */
+  #isRestored: boolean;
 
   /** @param snapshot the state to show again, such as after the browser's Back */
   constructor(memory: Memories, list: RowList, snapshot: Snapshot | undefined, onError: (error: unknown) => void) {
     this.#memory = memory;
     this.#list = list;
     this.#until = snapshot?.until;
+    this.#isRestored = snapshot !== undefined;
     this.#onError = onError;
   }
 
@@ -120,8 +123,8 @@ export class Rows {
     return undefined;
   }
 
-  getLoadedIds(): string[] {
-    return [...this.#pages].flatMap(([, { rows }]) => rows.map(({ id }) => id));
+  getLoaded(): Memory[] {
+    return [...this.#pages.values()].flatMap(({ rows }) => rows);
   }
 
   /** Returns the ids of a range of rows. Loads those that are not loaded, one page after the other. */
@@ -184,10 +187,11 @@ export class Rows {
         this.newCount = newer.total;
         this.#setTotal(known);
       }
-      this.#change();
+      this.error = undefined;
     } catch (error) {
       if (!signal.aborted) this.#fail(error);
     }
+    this.#change();
     this.#isRefreshing = false;
     this.#load();
   }
@@ -250,6 +254,10 @@ export class Rows {
     }
     this.#change();
     this.#load();
+    if (this.#isRestored && this.#pending.size === 0 && this.total !== undefined) {
+      this.#isRestored = false;
+      void this.refresh();
+    }
   }
 
   /** Returns the newest memory of the list, unless the page begins with it. */

@@ -2,6 +2,7 @@ import { useState } from 'preact/compat';
 import { getStored, setStored } from '../browser-storage.ts';
 import { Menu } from '../parts/menu.tsx';
 import { getAddress, withoutParams } from '../route.ts';
+import { useService } from '../service.tsx';
 
 /** Filters, columns and order under a name. */
 interface SavedView {
@@ -10,18 +11,19 @@ interface SavedView {
   query: string;
 }
 
-const STORAGE_NAME = 'memoryd-views';
 const MAX_VIEWS = 50;
 const MAX_NAME_CHARS = 60;
 
-/** Lists the saved views, and saves the current one. Views are stored in the browser. */
+/** Lists the saved views, and saves the current one. The browser stores them separately for each API key. */
 export function SavedViews({ params }: { params: URLSearchParams }) {
-  const [views, setViews] = useState(loadViews);
+  const { keyId = '' } = useService();
+  const storageName = `memoryd-views ${keyId}`;
+  const [views, setViews] = useState(() => loadViews(storageName));
   const [name, setName] = useState('');
   const change = (edit: (views: SavedView[]) => SavedView[]) => {
     // Another tab may have saved a view.
-    const changed = edit(loadViews());
-    setStored('localStorage', STORAGE_NAME, JSON.stringify(changed));
+    const changed = edit(loadViews(storageName));
+    setStored('localStorage', storageName, JSON.stringify(changed));
     setViews(changed);
   };
   const save = (event: Event) => {
@@ -71,9 +73,9 @@ export function SavedViews({ params }: { params: URLSearchParams }) {
 }
 
 /** Returns the stored views. Another version of the page may have stored something else. */
-function loadViews(): SavedView[] {
+function loadViews(storageName: string): SavedView[] {
   try {
-    const stored: unknown = JSON.parse(getStored('localStorage', STORAGE_NAME) ?? '[]');
+    const stored: unknown = JSON.parse(getStored('localStorage', storageName) ?? '[]');
     return Array.isArray(stored)
       ? stored.filter((one) => typeof one?.name === 'string' && typeof one.query === 'string')
       : [];

@@ -1,4 +1,6 @@
+import type { Memory } from '@memoryd/client';
 import { createContext, type ReactNode, useContext, useMemo, useState } from 'preact/compat';
+import { createStore } from '../store.ts';
 
 /**
  * The selected memories: some by their ids, or all that match the filters. `until`: creation time of the newest of all,
@@ -12,6 +14,8 @@ interface AllMemories {
   until: string | undefined;
 }
 
+type Ref = Pick<Memory, 'id' | 'created_at'>;
+
 /** An action on all selected memories that a key has asked for. */
 export type SelectionAction = 'tag' | 'forget';
 
@@ -23,17 +27,23 @@ interface Selection {
   hasMore: boolean;
   /** The action that was asked for by a key; the bar with the bulk actions carries it out. */
   action: SelectionAction | undefined;
-  isSelected(id: string): boolean;
+  isSelected(memory: Ref): boolean;
   /** Replaces the selection. */
   select(ids: Iterable<string>): void;
-  /** Selects a memory, or ends its selection. Ends the selection of all memories that match. */
-  toggle(id: string): void;
+  /**
+   * Selects memories, or ends their selection if all of them are selected. The selection of all memories that match
+   * cannot leave one out: of it, the loaded ones stay selected.
+   */
+  toggle(memories: readonly Ref[], loaded: readonly Ref[]): void;
   /** Selects all memories that match the filters and were created by `until`. */
   selectAll(all: AllMemories): void;
   clear(): void;
   startAction(action: SelectionAction): void;
   endAction(): void;
 }
+
+/** The creation time of the newest memory that the table shows: it does not show newer ones before the person wants to. */
+export const shownUntil = createStore<string | undefined>(undefined);
 
 const NONE: Selected = { kind: 'ids', ids: new Set() };
 
@@ -56,21 +66,22 @@ export function SelectionProvider({ filterKey, children }: SelectionProviderProp
   const [state, setState] = useState<State>({ filterKey, selected: NONE });
   const { selected, action } = state.filterKey === filterKey ? state : { selected: NONE };
   const selection = useMemo((): Selection => {
+    const isSelected = ({ id, created_at }: Ref) =>
+      selected.kind === 'ids' ? selected.ids.has(id) : created_at <= (selected.until ?? created_at);
     const change = (next: Selected) => setState({ filterKey, selected: next });
     return {
       selected,
       action,
       count: selected.kind === 'ids' ? selected.ids.size : selected.total,
       hasMore: selected.kind === 'all' && selected.hasMore,
-      isSelected: (id) => selected.kind === 'all' || selected.ids.has(id),
+      isSelected,
       select: (ids) => change({ kind: 'ids', ids: new Set(ids) }),
-      toggle: (id) =>
-        setState((before) => {
-          const { selected: earlier } = before.filterKey === filterKey ? before : { selected: NONE };
-          const ids = new Set(earlier.kind === 'ids' ? earlier.ids : []);
-          if (!ids.delete(id)) ids.add(id);
-          return { filterKey, selected: { kind: 'ids', ids } };
-        }),
+      toggle(memories, loaded) {
+        const ids = new Set(selected.kind === 'ids' ? selected.ids : loaded.filter(isSelected).map(({ id }) => id));
+        const areSelected = memories.every(({ id }) => ids.has(id));
+        for (const { id } of memories) ids[areSelected ? 'delete' : 'add'](id);
+        change({ kind: 'ids', ids });
+      },
       selectAll: (all) => change({ kind: 'all', ...all }),
       clear: () => change(NONE),
       startAction: (started) => setState((before) => ({ ...before, action: started })),

@@ -43,14 +43,16 @@ export function useGridSize(grid: RefObject<HTMLElement | null>, isShown: boolea
   return size;
 }
 
-/** Returns the position of the table that was saved for the current history entry. */
-export function useSavedPosition() {
-  return useState(() => loadTablePosition(getHistoryEntryId()))[0];
+/** Returns the position that was saved for a list in the current history entry. */
+export function useSavedPosition(list: string) {
+  return useState(() => loadTablePosition(getHistoryEntryId(), list))[0];
 }
 
 interface PositionOptions {
   grid: RefObject<HTMLDivElement | null>;
   rows: Rows;
+  /** Filter and order of the rows, as text. */
+  list: string;
   saved: ReturnType<typeof loadTablePosition>;
   /** Number of rows, and their height. */
   layout: RowLayout;
@@ -65,7 +67,7 @@ export type TablePosition = ReturnType<typeof useTablePosition>;
  * The scroll position of the table and the row that has the tab stop. Both are saved for the history entry, and restored
  * when the person returns to it.
  */
-export function useTablePosition({ grid, rows, saved, layout, columnCount, openId }: PositionOptions) {
+export function useTablePosition({ grid, rows, list, saved, layout, columnCount, openId }: PositionOptions) {
   const { total: count, rowPx, viewPx } = layout;
   const [scrollTop, setScrollTop] = useState(0);
   const [active, setActive] = useState<Active>({ index: saved?.active ?? 0, column: 0 });
@@ -122,7 +124,8 @@ export function useTablePosition({ grid, rows, saved, layout, columnCount, openI
   useEffect(() => {
     if (!isRestored.current || !rows.snapshot) return;
     const hasFocus = grid.current?.contains(document.activeElement) || openId !== null;
-    saveTablePosition(getHistoryEntryId(), { top: rowsPx, active: active.index, snapshot: rows.snapshot, hasFocus });
+    const position = { list, top: rowsPx, active: active.index, snapshot: rows.snapshot, hasFocus };
+    saveTablePosition(getHistoryEntryId(), position);
   }, [rows, rowsPx, active.index, openId, rows.version]);
 
   useLayoutEffect(() => {

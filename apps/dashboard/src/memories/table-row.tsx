@@ -40,7 +40,7 @@ interface RowProps {
   top: number;
   /** Undefined while it is loading. */
   row: Memory | undefined;
-  /** The ids of `all`: the columns are the same objects only as long as their ids are. */
+  /** Ids of the columns, joined. Compared instead of `all`, whose metadata columns are new objects at each render. */
   columns: string;
   all: readonly Column[];
   isTabStop: boolean;

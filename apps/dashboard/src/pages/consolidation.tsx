@@ -1,5 +1,6 @@
 import { type Consolidation, MemoryError } from '@memoryd/client';
 import { useMemo, useState } from 'preact/compat';
+import { isConsolidation } from '../events.ts';
 import { formatDateTime, formatNumber, formatRelativeTime } from '../format.ts';
 import { type LoadPage, usePages } from '../paging.ts';
 import { CorrectionsPanel } from '../parts/corrections-panel.tsx';
@@ -20,7 +21,7 @@ const RUN_PX = 84;
 export function ConsolidationPage({ params }: { params: URLSearchParams }) {
   const { scopeKey } = useService();
   const { stats } = useWatch();
-  const { value: count, reload } = useResource(loadCorrectionCount);
+  const { value: count, reload } = useResource(loadCorrectionCount, isConsolidation);
   const tab = getTab(params, ['runs', 'corrections']);
   return (
     <>
@@ -66,7 +67,7 @@ function Runs() {
     },
     [],
   );
-  const pages = usePages(load);
+  const pages = usePages(load, isConsolidation);
   const [isPreviewing, setIsPreviewing] = useState(false);
   return (
     <>

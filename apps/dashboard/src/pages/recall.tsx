@@ -1,6 +1,7 @@
 import type { MemoryEvent, RecallRequest, RecallResult } from '@memoryd/client';
 import { getScoreWord } from '@memoryd/contract/score-words';
 import { useMemo, useRef } from 'preact/compat';
+import { askedAgain } from '../asked-again.ts';
 import { parseFilter } from '../filter.ts';
 import { formatCount } from '../format.ts';
 import { FilterChips } from '../parts/filter-chips.tsx';
@@ -10,7 +11,7 @@ import { Failure, Nothing } from '../parts/notice.tsx';
 import { RecallCode } from '../parts/recall-code.tsx';
 import { ScoreParts } from '../parts/score-parts.tsx';
 import { useResource } from '../resource.ts';
-import { getAddress, getScopeRequest, goTo, setParams } from '../route.ts';
+import { getScopeRequest, setParams } from '../route.ts';
 import { useRowKeys } from '../row-keys.ts';
 import { getParts, sumPositive } from '../score.ts';
 import type { Memories } from '../service.tsx';
@@ -26,10 +27,12 @@ const isChangedBy = ({ type }: MemoryEvent) => type === 'updated' || type === 'f
 export function RecallPage({ params }: { params: URLSearchParams }) {
   // Stable, because an opened memory changes the address, too.
   const request = useStable(getRequest(params));
+  const round = askedAgain.use();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another round asks again
   const load = useMemo(
     () =>
       request && ((memory: Memories, signal: AbortSignal) => memory.recall({ ...request, track: false }, { signal })),
-    [request],
+    [request, round],
   );
   const { value, error, loading, reload } = useResource(load, isChangedBy);
   return (
@@ -38,7 +41,7 @@ export function RecallPage({ params }: { params: URLSearchParams }) {
         <h1>Recall</h1>
       </header>
       <div className="recall-bar">
-        <FilterChips params={params} onChange={showParams} />
+        <FilterChips view="recall" params={params} replace />
         <label className="inline">
           Results
           <select
@@ -75,10 +78,6 @@ export function RecallPage({ params }: { params: URLSearchParams }) {
       {request && <RecallCode request={{ ...request, ...getScopeRequest(params) }} />}
     </>
   );
-}
-
-function showParams(params: URLSearchParams): void {
-  goTo(getAddress('recall', params), { replace: true });
 }
 
 function getRequest(params: URLSearchParams): RecallRequest | undefined {

@@ -1,6 +1,7 @@
-import type { ConsolidationChange } from '@memoryd/client';
+import type { Consolidation, ConsolidationChange } from '@memoryd/client';
 import { useCallback, useMemo, useState } from 'preact/compat';
 import { useAction } from '../action.ts';
+import { isConsolidation } from '../events.ts';
 import { formatCount, formatDateTime, formatNumber } from '../format.ts';
 import { type LoadPage, usePages } from '../paging.ts';
 import { ChangeRow } from '../parts/change-row.tsx';
@@ -9,7 +10,7 @@ import { PagedList } from '../parts/paged-list.tsx';
 import { getSummary, RunState } from '../parts/run-state.tsx';
 import { UndoDialog } from '../parts/undo-dialog.tsx';
 import { useResource } from '../resource.ts';
-import { getAddress } from '../route.ts';
+import { getAddress, setParams } from '../route.ts';
 import { type Memories, useService } from '../service.tsx';
 
 const CHANGE_PX = 96;
@@ -22,7 +23,7 @@ export function RunPage({ params }: { params: URLSearchParams }) {
     (memory: Memories, signal: AbortSignal) => memory.consolidation({ id, limit: 1 }, { signal }),
     [id],
   );
-  const { value: run, error, loading, reload } = useResource(load);
+  const { value: run, error, loading, reload } = useResource(load, isConsolidation);
   const [isConfirming, setIsConfirming] = useState(false);
   return (
     <>
@@ -48,7 +49,7 @@ export function RunPage({ params }: { params: URLSearchParams }) {
         </div>
       )}
       {run?.status === 'undone' && <Notice kind="plain">This run was undone, and its changes were reverted.</Notice>}
-      {run && <Changes runId={id} canUndo={run.status === 'completed'} />}
+      {run && <Changes params={params} status={run.status} />}
       {isConfirming && <UndoDialog runId={id} onClose={() => setIsConfirming(false)} onDone={reload} />}
     </>
   );
@@ -62,7 +63,8 @@ type Kind = ConsolidationChange['kind'];
  */
 const PAGE_CHANGES = 10_000;
 
-function Changes({ runId, canUndo }: { runId: string; canUndo: boolean }) {
+function Changes({ params, status }: { params: URLSearchParams; status: Consolidation['status'] }) {
+  const runId = params.get('id') ?? '';
   const load = useMemo(
     (): LoadPage<ConsolidationChange> => async (memory, place, signal) => {
       const page = { id: runId, limit: PAGE_CHANGES, ...place };
@@ -71,9 +73,10 @@ function Changes({ runId, canUndo }: { runId: string; canUndo: boolean }) {
     },
     [runId],
   );
-  const pages = usePages(load);
+  // A run that has ended has all its changes.
+  const pages = usePages(load, status === 'running' ? isConsolidation : undefined);
   const { items, total, isLoaded } = pages;
-  const [kind, setKind] = useState<Kind>();
+  const kind = KINDS.find((one) => one === params.get('kind'));
   /** Memories whose changes were undone here. The rows stay, so that the list does not move. */
   const [undone, setUndone] = useState<ReadonlySet<string>>(new Set());
   const shown = useMemo(
@@ -82,7 +85,7 @@ function Changes({ runId, canUndo }: { runId: string; canUndo: boolean }) {
   );
   return (
     <>
-      {isLoaded && total > 0 && <Kinds changes={items} total={total} kind={kind} onChoose={setKind} />}
+      {isLoaded && total > 0 && <Kinds changes={items} total={total} kind={kind} />}
       <PagedList
         key={kind ?? 'all'}
         label="Changes"
@@ -94,7 +97,7 @@ function Changes({ runId, canUndo }: { runId: string; canUndo: boolean }) {
       >
         {(change) => (
           <ChangeRow change={change}>
-            {canUndo && (
+            {status === 'completed' && (
               <UndoChange
                 runId={runId}
                 memoryId={change.memory_id}
@@ -161,21 +164,20 @@ interface KindsProps {
   changes: readonly ConsolidationChange[];
   total: number;
   kind: Kind | undefined;
-  onChoose: (kind: Kind | undefined) => void;
 }
 
 /** Shows the number of changes of each kind, and filters the changes by kind. */
-function Kinds({ changes, total, kind, onChoose }: KindsProps) {
+function Kinds({ changes, total, kind }: KindsProps) {
   const counts = new Map<Kind, number>();
   for (const change of changes) counts.set(change.kind, (counts.get(change.kind) ?? 0) + 1);
   return (
     <fieldset className="kinds">
       <legend className="hidden">Kind of change</legend>
-      <button type="button" aria-pressed={kind === undefined} onClick={() => onChoose(undefined)}>
+      <button type="button" aria-pressed={kind === undefined} onClick={() => setParams({ kind: undefined })}>
         {formatCount(total, 'change')}
       </button>
       {KINDS.filter((one) => counts.has(one)).map((one) => (
-        <button key={one} type="button" aria-pressed={kind === one} onClick={() => onChoose(one)}>
+        <button key={one} type="button" aria-pressed={kind === one} onClick={() => setParams({ kind: one })}>
           {KIND_LABELS[one]} {formatNumber(counts.get(one) ?? 0)}
         </button>
       ))}

@@ -1,5 +1,6 @@
-import type { MemoryEvent, SessionMemory } from '@memoryd/client';
+import type { SessionMemory } from '@memoryd/client';
 import { useMemo } from 'preact/compat';
+import { changesSession } from '../events.ts';
 import { capitalize, formatDate, formatMemories, formatTime } from '../format.ts';
 import { type LoadPage, usePages } from '../paging.ts';
 import { MemoryText, OwnerLinks, Tags } from '../parts/labels.tsx';
@@ -21,11 +22,9 @@ export function SessionPage({ params }: { params: URLSearchParams }) {
     },
     [id],
   );
-  const isChangedBy = (event: MemoryEvent) =>
-    event.type === 'updated' ||
-    event.type === 'forgotten' ||
-    (event.type === 'stored' && (event.session_id ?? id) === id);
-  const { items, total, isLoaded, isOutdated, error, loadMore, retry } = usePages(load, isChangedBy);
+  const { items, total, isLoaded, isOutdated, error, loadMore, retry } = usePages(load, (event) =>
+    changesSession(event, id),
+  );
   return (
     <>
       <header className="title">

@@ -1,5 +1,6 @@
-import type { MemoryEvent, SessionSummary } from '@memoryd/client';
+import type { SessionSummary } from '@memoryd/client';
 import { useMemo } from 'preact/compat';
+import { changesLists } from '../events.ts';
 import { parseFilter } from '../filter.ts';
 import { formatCount, formatMemories, formatPeriod } from '../format.ts';
 import { type LoadPage, usePages } from '../paging.ts';
@@ -7,13 +8,11 @@ import { FilterChips } from '../parts/filter-chips.tsx';
 import { OwnerLinks } from '../parts/labels.tsx';
 import { Nothing, Outdated } from '../parts/notice.tsx';
 import { PagedList } from '../parts/paged-list.tsx';
-import { getAddress, getSessionAddress, goTo } from '../route.ts';
+import { getSessionAddress } from '../route.ts';
 import { useStable } from '../stable.ts';
 
 const PAGE_ITEMS = 200;
 const SESSION_PX = 36;
-
-const isChangedBy = ({ type }: MemoryEvent) => type === 'stored' || type === 'forgotten';
 
 /** Lists the sessions with memories that match the filters. */
 export function SessionsPage({ params }: { params: URLSearchParams }) {
@@ -22,7 +21,7 @@ export function SessionsPage({ params }: { params: URLSearchParams }) {
       <header className="title">
         <h1>Sessions</h1>
       </header>
-      <FilterChips params={params} onChange={(changed) => goTo(getAddress('sessions', changed))} />
+      <FilterChips view="sessions" params={params} />
       <SessionList params={params} />
     </>
   );
@@ -37,7 +36,7 @@ function SessionList({ params }: { params: URLSearchParams }) {
       return { items: sessions, total, next: next_cursor };
     };
   }, [filter]);
-  const pages = usePages(load, isChangedBy);
+  const pages = usePages(load, changesLists);
   return (
     <>
       {pages.isLoaded && (

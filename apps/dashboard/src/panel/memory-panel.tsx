@@ -1,6 +1,6 @@
-import type { HistoryResponse, Memory, MemoryEvent } from '@memoryd/client';
+import { type HistoryResponse, type Memory, MemoryError, type MemoryEvent } from '@memoryd/client';
 import { useCallback, useEffect, useState } from 'preact/compat';
-import { dismissForget, usePendingForget } from '../bulk/pending-forgets.ts';
+import { dismissForget, type PendingForget, usePendingForget } from '../bulk/pending-forgets.ts';
 import { toDraft, toLocalTime, type UnsavedDraft } from '../draft.ts';
 import { useIsWide } from '../media.ts';
 import { MemoryLink } from '../parts/labels.tsx';
@@ -47,22 +47,27 @@ export function MemoryPanel({ id }: { id: string }) {
   const { value, error, loading, reload } = useResource(load, (event) => isChangedBy(event, id));
   const { unsaved } = useService();
   const forget = usePendingForget(id);
-  const [isForgotten, setIsForgotten] = useState(false);
+  const isSent = forget?.state === 'sent';
   useEffect(() => {
-    if (forget?.state === 'sent') setIsForgotten(true);
-  }, [forget?.state]);
+    // A memory that changed meanwhile was not forgotten.
+    if (isSent) reload();
+  }, [isSent, reload]);
+  const draft = unsaved.get('edit', id);
   // A draft is shown even if its memory cannot be loaded.
-  const memory = value?.memory ?? unsaved.get('edit', id)?.base;
+  const memory = value?.memory ?? (draft?.isLocked ? undefined : draft?.base);
+  const isForgotten = value && !(draft ?? unsaved.get('correction', id)) && isNotFound(error);
   return (
     <>
       <PanelHead id={id} />
-      {isForgotten && <Notice kind="good">This memory was forgotten.</Notice>}
+      {isForgotten && <Notice kind="plain">This memory was forgotten, expired or archived.</Notice>}
       {error !== undefined && !isForgotten && <Failure error={error} onRetry={reload} />}
       {!memory && loading && <Loading what="the memory" />}
       {memory && !isForgotten && <OpenMemory memory={memory} history={value?.history} reload={reload} />}
     </>
   );
 }
+
+const isNotFound = (error: unknown): boolean => error instanceof MemoryError && error.code === 'NOT_FOUND';
 
 function isChangedBy(event: MemoryEvent, id: string): boolean {
   if (event.type === 'consolidation') return event.state !== 'started' && event.state !== 'progress';
@@ -219,10 +224,10 @@ function OpenMemory({ memory, history, reload }: OpenMemoryProps) {
               type="button"
               className={forget ? undefined : 'danger'}
               title={forget ? 'Undo (#)' : 'Forget (#)'}
-              disabled={forget?.state === 'sending'}
+              disabled={forget && forget.state !== 'waiting'}
               onClick={toggleForget}
             >
-              {forget ? 'Undo forgetting' : 'Forget'}
+              {forget ? getUndoLabel(forget) : 'Forget'}
             </button>
           </div>
         </>
@@ -237,6 +242,11 @@ function OpenMemory({ memory, history, reload }: OpenMemoryProps) {
       )}
     </>
   );
+}
+
+/** A memory that is forgotten with others can be kept only with them. */
+function getUndoLabel({ ids, label }: PendingForget): string {
+  return ids?.length === 1 ? 'Undo forgetting' : `Undo forgetting ${label}`;
 }
 
 function ShowAll() {

@@ -1,6 +1,6 @@
 import type { Memory } from '@memoryd/client';
-import { formatDateTime } from '../format.ts';
-import { formatValue, PROPERTY_LABELS } from '../parts/draft-diff.tsx';
+import { formatDateTime, formatValue } from '../format.ts';
+import { PROPERTY_LABELS } from '../parts/draft-diff.tsx';
 import { Tags, TierLabel } from '../parts/labels.tsx';
 import { Fact } from './facts.tsx';
 import type { FormField } from './memory-form.tsx';

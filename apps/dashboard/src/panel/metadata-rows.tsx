@@ -1,5 +1,5 @@
 import { formatMetadata, type MetadataEntry, parseMetadata } from '../draft.ts';
-import { formatValue } from '../parts/draft-diff.tsx';
+import { formatValue } from '../format.ts';
 
 /** Inputs for metadata fields. A value that is not a text is shown, and stays as it is. */
 export function MetadataRows({ value, onChange }: { value: string; onChange: (value: string) => void }) {

@@ -1,5 +1,6 @@
 import type { Memory } from '@memoryd/client';
 import { useCallback } from 'preact/compat';
+import { changesSession } from '../events.ts';
 import { useResource } from '../resource.ts';
 import { getSessionAddress } from '../route.ts';
 import type { Memories } from '../service.tsx';
@@ -27,8 +28,9 @@ export function Neighbors({ memory, session }: { memory: Memory; session: string
     },
     [id, at, session, user_id],
   );
+  const resource = useResource(load, (event) => changesSession(event, session));
   return (
-    <LoadedSection title="In the session" resource={useResource(load)}>
+    <LoadedSection title="In the session" resource={resource}>
       {({ before, after }) => (
         <>
           <ol className="lines">

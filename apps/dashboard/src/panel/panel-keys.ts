@@ -1,4 +1,4 @@
-import { useEffect, useEffectEvent } from 'preact/compat';
+import { useEffectEvent, useLayoutEffect } from 'preact/compat';
 import { getKeyName, isTextField } from '../keys.ts';
 
 /** Calls a handler when its key is pressed while the focus is in the open memory, but not in a text field. */
@@ -7,13 +7,12 @@ export function usePanelKeys(handlers: Readonly<Record<string, (() => void) | un
     const { target } = event;
     if (!(target instanceof Element) || !target.closest('.beside') || isTextField(target)) return;
     const name = getKeyName(event);
-    const act = Object.hasOwn(handlers, name) ? handlers[name] : undefined;
-    if (!act) return;
+    if (!Object.hasOwn(handlers, name)) return;
     // Keys of the view, such as `j`, do nothing here.
     event.preventDefault();
-    act();
+    handlers[name]?.();
   });
-  useEffect(() => {
+  useLayoutEffect(() => {
     const listener = (event: KeyboardEvent) => handle(event);
     document.addEventListener('keydown', listener, { capture: true });
     return () => document.removeEventListener('keydown', listener, { capture: true });

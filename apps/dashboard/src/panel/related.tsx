@@ -1,4 +1,5 @@
 import { useCallback } from 'preact/compat';
+import { changesMemories } from '../events.ts';
 import { useResource } from '../resource.ts';
 import type { Memories } from '../service.tsx';
 import { MemoryLine } from './memory-line.tsx';
@@ -15,7 +16,7 @@ export function Related({ id, version }: { id: string; version: number }) {
     [id, version],
   );
   return (
-    <LoadedSection title="Related" resource={useResource(load)}>
+    <LoadedSection title="Related" resource={useResource(load, changesMemories)}>
       {({ related }) =>
         related.length === 0 ? (
           <p className="soft">No related memories.</p>

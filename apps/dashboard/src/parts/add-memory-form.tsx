@@ -1,26 +1,23 @@
-import { useId, useState } from 'preact/compat';
+import { useId } from 'preact/compat';
 import { useAction } from '../action.ts';
 import { parseTags } from '../draft.ts';
+import { clearNewMemory, newMemory } from '../new-memory.ts';
 import { useStore } from '../store-memory.ts';
 import { Failure } from './notice.tsx';
-
-const EMPTY = { content: '', session: '', tags: '' };
 
 /** A form that stores a memory. `onStored` receives the id of the memory. */
 export function AddMemoryForm({ onStored }: { onStored: (id: string) => void }) {
   const store = useStore();
-  const [fields, setFields] = useState(EMPTY);
+  const fields = newMemory.use();
+  const setFields = newMemory.set;
   const id = useId();
-  const { run, isBusy, error } = useAction(
-    () => {
-      const { content, session, tags } = fields;
-      return store({ content, session_id: session.trim() || null, tags: parseTags(tags) });
-    },
-    (stored) => {
-      setFields(EMPTY);
-      onStored(stored);
-    },
-  );
+  const { run, isBusy, error } = useAction(async () => {
+    const { content, session, tags } = fields;
+    const stored = await store({ content, session_id: session.trim() || null, tags: parseTags(tags) });
+    // The form may be closed meanwhile, and the next memory typed.
+    if (newMemory.get() === fields) clearNewMemory();
+    return stored;
+  }, onStored);
   const submit = (event: Event) => {
     event.preventDefault();
     void run();

@@ -1,5 +1,6 @@
 import { type Correction, MemoryError } from '@memoryd/client';
 import { useMemo, useRef, useState } from 'preact/compat';
+import { isConsolidation } from '../events.ts';
 import { formatCount } from '../format.ts';
 import { useKeys } from '../keys.ts';
 import { type LoadPage, usePages } from '../paging.ts';
@@ -20,7 +21,7 @@ const REASONS: Record<Correction['reason'], string> = {
   number: 'Another number',
   date: 'Another day',
   name: 'Another name',
-  negation: 'No longer denied',
+  negation: 'Was denied before',
 };
 
 type State = Correction['state'];
@@ -44,10 +45,10 @@ export function CorrectionsPanel({ params, onDecided }: CorrectionsPanelProps) {
     },
     [state],
   );
-  const pages = usePages(load);
-  const { total, isLoaded, error } = pages;
   /** Decisions made here. A decided pair stays in its place, so that the decision can be undone. */
   const [decided, setDecided] = useState<ReadonlyMap<string, State>>(new Map());
+  const pages = usePages(load, decided.size === 0 ? isConsolidation : undefined);
+  const { total, isLoaded, error } = pages;
   const [busy, setBusy] = useState<ReadonlySet<string>>(new Set());
   const [failed, setFailed] = useState<{ id: string; error: unknown }>();
   const getState = (id: string): State => decided.get(id) ?? state;

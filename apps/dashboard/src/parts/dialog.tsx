@@ -12,7 +12,12 @@ export function Dialog({ title, onClose, children }: { title: string; onClose: (
     return () => shown?.close();
   }, []);
   return (
-    <dialog ref={dialog} aria-labelledby={titleId} onCancel={onClose}>
+    <dialog
+      ref={dialog}
+      aria-labelledby={titleId}
+      // A file picker that is cancelled sends the event, too.
+      onCancel={({ target, currentTarget }) => target === currentTarget && onClose()}
+    >
       <h2 id={titleId}>{title}</h2>
       {children}
     </dialog>

@@ -1,5 +1,5 @@
 import { DRAFT_FIELDS, type Draft, parseMetadata } from '../draft.ts';
-import { formatDateTime } from '../format.ts';
+import { formatDateTime, formatValue } from '../format.ts';
 import { TextDiff } from './text-diff.tsx';
 
 interface DraftDiffProps {
@@ -46,6 +46,3 @@ function formatProperty(name: Property, draft: Draft): string {
   const isTime = name === 'valid_from' || name === 'valid_to' || name === 'expires_at';
   return isTime && draft[name] !== '' ? formatDateTime(draft[name]) : draft[name] || 'none';
 }
-
-/** Formats a metadata value: a text as it is, any other value as JSON. */
-export const formatValue = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));

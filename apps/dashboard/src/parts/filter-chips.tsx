@@ -17,18 +17,26 @@ import {
 import { focusOnMount } from '../focus.ts';
 import { capitalize, formatDateTime, formatNumber } from '../format.ts';
 import { useResource } from '../resource.ts';
+import { getAddressInScope, getScope, goTo } from '../route.ts';
 import type { Memories } from '../service.tsx';
 import { Menu } from './menu.tsx';
 import './filter-chips.css';
 
 interface FilterChipsProps {
+  view: string;
   params: URLSearchParams;
-  onChange: (params: URLSearchParams) => void;
+  /** Whether a change replaces the history entry. */
+  replace?: boolean;
 }
 
-/** The active filters with buttons to remove them, and a menu that adds a filter. */
-export function FilterChips({ params, onChange }: FilterChipsProps) {
+/** The active filters with buttons to remove them, and a menu that adds a filter. A change closes the open memory. */
+export function FilterChips({ view, params, replace = false }: FilterChipsProps) {
   const conditions = parseConditions(params);
+  const change = (changed: URLSearchParams) => {
+    changed.delete('open');
+    // The user and the agent of the scope are filters, too.
+    goTo(getAddressInScope(getScope(changed), view, changed), { replace });
+  };
   return (
     <div className="filters">
       {conditions.length > 0 && (
@@ -37,8 +45,8 @@ export function FilterChips({ params, onChange }: FilterChipsProps) {
             <li key={`${condition.name}=${condition.value}`}>
               <Chip
                 condition={condition}
-                onRemove={() => onChange(withoutCondition(params, condition))}
-                onReplace={(other) => onChange(withCondition(params, other))}
+                onRemove={() => change(withoutCondition(params, condition))}
+                onReplace={(other) => change(withCondition(params, other))}
               />
             </li>
           ))}
@@ -49,7 +57,7 @@ export function FilterChips({ params, onChange }: FilterChipsProps) {
           <AddFilter
             params={params}
             onAdd={(condition) => {
-              onChange(withCondition(params, condition));
+              change(withCondition(params, condition));
               close();
             }}
           />

@@ -4,7 +4,7 @@ import { useAction } from '../action.ts';
 import { formatCount, formatDateTime, formatNumber } from '../format.ts';
 import { useResource } from '../resource.ts';
 import { type Memories, useService } from '../service.tsx';
-import { Dialog } from './dialog.tsx';
+import { FormDialog } from './form-dialog.tsx';
 import { Failure, Loading } from './notice.tsx';
 
 /** Maximum later runs that the dialog lists, so that its buttons stay in view. */
@@ -24,15 +24,21 @@ export function UndoDialog({ runId, onClose, onDone }: UndoDialogProps) {
       (await memory.consolidation({ id: runId, limit: 1 }, { signal })).later,
     [runId],
   );
-  const { value: later, loading, error: loadError } = useResource(load);
+  const { value: later, loading, error } = useResource(load);
   const laterCount = later?.total ?? 0;
   const undo = useAction(async () => {
     await memory.undo(runId, { with_later: laterCount > 0 });
     onDone();
   }, onClose);
-  const error = undo.error ?? loadError;
   return (
-    <Dialog title={laterCount > 0 ? 'Undo this run and later runs?' : 'Undo this run?'} onClose={onClose}>
+    <FormDialog
+      title={laterCount > 0 ? 'Undo this run and later runs?' : 'Undo this run?'}
+      action={undo}
+      label={laterCount > 0 ? `Undo ${formatCount(laterCount + 1, 'run')}` : 'Undo run'}
+      isDanger
+      isReady={!loading}
+      onClose={onClose}
+    >
       {loading && <Loading what="later runs" />}
       {later && laterCount > 0 && <LaterRuns later={later} />}
       <p>
@@ -40,15 +46,7 @@ export function UndoDialog({ runId, onClose, onDone }: UndoDialogProps) {
         same changes again.
       </p>
       <Failure error={error} />
-      <div className="actions">
-        <button type="button" onClick={onClose}>
-          Cancel
-        </button>
-        <button type="button" className="danger" disabled={undo.isBusy || loading} onClick={() => undo.run()}>
-          {laterCount > 0 ? `Undo ${formatCount(laterCount + 1, 'run')}` : 'Undo run'}
-        </button>
-      </div>
-    </Dialog>
+    </FormDialog>
   );
 }
 

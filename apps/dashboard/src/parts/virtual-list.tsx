@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect, useEffectEvent, useLayoutEffect, useRef, useState } from 'preact/compat';
-import { getListAddress, useRoute } from '../route.ts';
+import { useRoute } from '../route.ts';
 import { useRowKeys } from '../row-keys.ts';
 import { loadScrollPosition, type ScrollPosition, saveScrollPosition } from '../scroll-position.ts';
 import { useMeasuredRows } from './measured-rows.ts';
@@ -43,13 +43,14 @@ export function VirtualList<Item>({
   children,
 }: VirtualListProps<Item>) {
   const list = useRef<HTMLUListElement>(null);
-  const [address] = useState(getListAddress);
   /** The position to restore once its item is loaded. */
   const restoring = useRef(useState(loadScrollPosition)[0]);
   const lastPosition = useRef<ScrollPosition>(undefined);
+  const shownHash = useRef(location.hash);
   const save = () => {
-    // The list may still be rendered when the address is already that of another view.
-    if (restoring.current || !list.current || getListAddress() !== address) return;
+    // The list may still be rendered when the address is already that of another view, or of the list without the open
+    // memory, beside which the rows have other heights.
+    if (restoring.current || !list.current || location.hash !== shownHash.current) return;
     lastPosition.current = getPosition(list.current, items.length, lastPosition.current);
     if (lastPosition.current) saveScrollPosition(lastPosition.current);
   };
@@ -95,6 +96,7 @@ export function VirtualList<Item>({
     // A memory that is opened or closed beside the list changes the width of the list, and so the heights of the rows.
     if (shownParams.current !== params) restoring.current ??= loadScrollPosition() ?? lastPosition.current;
     shownParams.current = params;
+    shownHash.current = location.hash;
     if (restoring.current) restore(restoring.current);
   }, [items.length, params]);
   const nearEnd = useEffectEvent(() => onNearEnd?.());

@@ -3,21 +3,20 @@ import { Dialog } from '../parts/dialog.tsx';
 
 /** Lists all keys, by the part of the dashboard in which they work. */
 export function HelpDialog({ onClose }: { onClose: () => void }) {
-  const rooms = [...new Set(KEYS.map(({ room }) => room))];
   return (
     <Dialog title="Keys" onClose={onClose}>
-      {rooms.map((room) => (
-        <section key={room} className="keys">
-          <h3>{room}</h3>
+      {Object.entries(KEYS).map(([place, keys]) => (
+        <section key={place} className="keys">
+          <h3>{place}</h3>
           <dl>
-            {KEYS.filter((key) => key.room === room).map(({ keys, does }) => (
-              <div key={does}>
+            {keys.map(([names, effect]) => (
+              <div key={effect}>
                 <dt>
-                  {keys.map((key) => (
+                  {names.split(', ').map((key) => (
                     <kbd key={key}>{key}</kbd>
                   ))}
                 </dt>
-                <dd>{does}</dd>
+                <dd>{effect}</dd>
               </div>
             ))}
           </dl>

@@ -1,3 +1,4 @@
+import { askAgain } from '../asked-again.ts';
 import { useDebouncedInput } from '../debounced-input.ts';
 import { getKeyName } from '../keys.ts';
 import { requestRowFocus } from '../memories/requested-focus.ts';
@@ -34,6 +35,8 @@ export function SearchField() {
     if (text === (changed.get(name) ?? '')) return;
     if (text === '') changed.delete(name);
     else changed.set(name, text);
+    // On a narrow screen, the open memory would cover what was found.
+    if (document.querySelector('main[inert]')) changed.delete('open');
     goTo(getAddress(view, changed), { replace: true });
   };
   const value = isRecall || isMemories ? (params.get(name) ?? '') : '';
@@ -41,9 +44,13 @@ export function SearchField() {
   const search = () => goTo(getAddress('', { q: text.trim() }));
   const ask = () => goTo(getAddress('recall', { query: text.trim() }));
   const submit = () => {
-    if (isRecall || isMemories) commitNow();
-    else if (text.trim() !== '') search();
-    if (!isRecall) requestRowFocus();
+    if (isRecall) {
+      if (text.trim() === value) askAgain();
+      return commitNow();
+    }
+    if (!isMemories && text.trim() === '') return;
+    (isMemories ? commitNow : search)();
+    requestRowFocus();
   };
   const submitOther = () => {
     if (text.trim() !== '') (isRecall ? search : ask)();

@@ -1,5 +1,6 @@
 import { type MemoriesRequest, type Memory, MemoryError } from '@memoryd/client';
 import { useCallback } from 'preact/compat';
+import { changesLists } from '../events.ts';
 import { formatCount, formatNumber } from '../format.ts';
 import { MemoryLink, MemoryText } from '../parts/labels.tsx';
 import { Failure, Skeleton } from '../parts/notice.tsx';
@@ -50,7 +51,7 @@ export function Changes({ filter, params, dates: { begin, end }, list }: Changes
     },
     [filter, begin, end, mustList],
   );
-  const { value, error, reload } = useResource(load, ({ type }) => type !== 'recalled');
+  const { value, error, reload } = useResource(load, changesLists);
   const appeared = list?.isLoaded ? { memories: list.items, total: list.total } : value?.appeared;
   const from = Number.isFinite(begin) ? begin : undefined;
   const to = Number.isFinite(end) ? end : undefined;

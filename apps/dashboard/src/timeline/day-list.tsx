@@ -4,7 +4,7 @@ import { formatDate, formatMemories } from '../format.ts';
 import { useSelection } from '../memories/selection.tsx';
 import { MemoryText } from '../parts/labels.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
-import { getListAddress, getSessionAddress } from '../route.ts';
+import { getOpenAddress, getSessionAddress } from '../route.ts';
 import { getBegin } from './periods.ts';
 
 /** Height of a row in pixels until it is measured. */
@@ -17,12 +17,13 @@ interface DaySession {
   day: number;
   sessionId: string | null;
   userId: string | undefined;
-  /** The earliest of the loaded memories. */
-  first: Memory;
-  ids: string[];
+  /** Newest first. */
+  memories: Memory[];
   /** The memories of all sessions of the day, for the first session of a day. */
-  dayIds: string[] | undefined;
+  ofDay: Memory[] | undefined;
 }
+
+type Loaded = readonly Memory[];
 
 interface DayListProps {
   /** Newest first. */
@@ -36,7 +37,7 @@ export function DayList({ memories, hasMore, onNearEnd }: DayListProps) {
   const rows = useMemo(() => groupByDay(memories), [memories]);
   return (
     <VirtualList
-      key={getListAddress()}
+      key={getOpenAddress(undefined)}
       label="Days"
       items={rows}
       total={rows.length + (hasMore ? 1 : 0)}
@@ -44,23 +45,24 @@ export function DayList({ memories, hasMore, onNearEnd }: DayListProps) {
       estimatePx={ROW_PX}
       onNearEnd={onNearEnd}
     >
-      {(row) => <SessionRow row={row} />}
+      {(row) => <SessionRow row={row} loaded={memories} />}
     </VirtualList>
   );
 }
 
-function SessionRow({ row: { day, sessionId, userId, first, ids, dayIds } }: { row: DaySession }) {
+function SessionRow({ row: { day, sessionId, userId, memories, ofDay }, loaded }: { row: DaySession; loaded: Loaded }) {
+  const first = memories.at(-1) as Memory;
   const date = formatDate(new Date(day).toISOString());
   return (
     <div className="timeline-row">
-      {dayIds && (
+      {ofDay && (
         <h3>
-          <Check ids={dayIds} label={`Select ${date}`} />
-          {date} <span className="soft">{formatMemories(dayIds.length)}</span>
+          <Check memories={ofDay} loaded={loaded} label={`Select ${date}`} />
+          {date} <span className="soft">{formatMemories(ofDay.length)}</span>
         </h3>
       )}
       <div className="timeline-session">
-        <Check ids={ids} label={`Select ${sessionId ?? 'distilled'} of ${date}`} />
+        <Check memories={memories} loaded={loaded} label={`Select ${sessionId ?? 'distilled'} of ${date}`} />
         <MemoryText id={first.id} isClamped>
           {first.content}
         </MemoryText>
@@ -73,30 +75,26 @@ function SessionRow({ row: { day, sessionId, userId, first, ids, dayIds } }: { r
             </a>
           )}
         </span>
-        <span className="soft number">{ids.length}</span>
+        <span className="soft number">{memories.length}</span>
       </div>
     </div>
   );
 }
 
 /** A box that selects memories, or ends their selection. */
-function Check({ ids, label }: { ids: readonly string[]; label: string }) {
-  const { isSelected, selected, select } = useSelection();
-  const count = ids.filter(isSelected).length;
-  const change = (isChecked: boolean) => {
-    const others = selected.kind === 'ids' ? [...selected.ids] : [];
-    select(isChecked ? [...others, ...ids] : others.filter((id) => !ids.includes(id)));
-  };
+function Check({ memories, loaded, label }: { memories: Loaded; loaded: Loaded; label: string }) {
+  const { isSelected, toggle } = useSelection();
+  const count = memories.filter(isSelected).length;
   return (
     <label className="timeline-check">
       <input
         type="checkbox"
         aria-label={label}
-        checked={count === ids.length}
+        checked={count === memories.length}
         ref={(element: HTMLInputElement | null) => {
-          if (element) element.indeterminate = count > 0 && count < ids.length;
+          if (element) element.indeterminate = count > 0 && count < memories.length;
         }}
-        onChange={(event) => change(event.currentTarget.checked)}
+        onChange={() => toggle(memories, loaded)}
       />
     </label>
   );
@@ -113,13 +111,12 @@ function groupByDay(memories: readonly Memory[]): DaySession[] {
     let row = rows.get(key);
     if (!row) {
       const isHead = head?.day !== day;
-      row = { key, day, sessionId, userId, first: memory, ids: [], dayIds: isHead ? [] : undefined };
+      row = { key, day, sessionId, userId, memories: [], ofDay: isHead ? [] : undefined };
       if (isHead) head = row;
       rows.set(key, row);
     }
-    row.first = memory;
-    row.ids.push(memory.id);
-    head?.dayIds?.push(memory.id);
+    row.memories.push(memory);
+    head?.ofDay?.push(memory);
   }
   return [...rows.values()];
 }

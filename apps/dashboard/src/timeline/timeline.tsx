@@ -1,5 +1,6 @@
-import type { GrowthRequest, Memory, MemoryEvent } from '@memoryd/client';
+import type { GrowthRequest, Memory } from '@memoryd/client';
 import { useCallback, useEffect, useMemo, useRef } from 'preact/compat';
+import { changesLists, changesMemories } from '../events.ts';
 import { type ListFilter, parseListFilter } from '../filter.ts';
 import { capitalize, formatMemories } from '../format.ts';
 import { NoMemories } from '../memories/no-memories.tsx';
@@ -36,8 +37,6 @@ type Field = (typeof FIELDS)[number];
 const PAGE_ITEMS = 200;
 /** Time in ms for which the service keeps counts, in which they do not have new memories. */
 const COUNTS_KEPT_MS = 10_500;
-
-const isChangedBy = ({ type }: MemoryEvent): boolean => type !== 'recalled';
 
 const TIMEZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
@@ -113,11 +112,11 @@ function useGrowth(filter: string, field: Field) {
       memory.growth({ ...JSON.parse(filter), step: 'day', field, timezone: TIMEZONE }, { signal }),
     [filter, field],
   );
-  const growth = useResource(load, ({ type }) => type === 'updated' || type === 'forgotten');
+  const growth = useResource(load, changesMemories);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   useEffect(() => () => clearTimeout(timer.current), []);
   useEventListener((events) => {
-    if (timer.current !== undefined || events.every(({ type }) => type === 'recalled')) return;
+    if (timer.current !== undefined || !events.some(changesLists)) return;
     timer.current = setTimeout(() => {
       timer.current = undefined;
       growth.reload();
@@ -135,7 +134,7 @@ function useList(selection: string) {
     },
     [selection],
   );
-  return usePages(load, isChangedBy);
+  return usePages(load, changesLists);
 }
 
 interface BelowProps {
@@ -264,7 +263,7 @@ function Held({ filter, heldAt, params, hasDates, list }: HeldProps) {
     [filter, heldAt],
   );
   // Without dates, the list has the memories that held then.
-  const counted = useResource(hasDates ? load : undefined, isChangedBy);
+  const counted = useResource(hasDates ? load : undefined, changesLists);
   const total = hasDates ? counted.value?.total : list.isLoaded ? list.total : undefined;
   const table = withoutParams(params, 'view', 'step', 'stack', 'year', 'since', 'until', 'open');
   if (counted.error !== undefined) return <Failure error={counted.error} onRetry={counted.reload} />;
