@@ -86,6 +86,8 @@ const ORDERED: readonly Record<string, string>[] = [
     { order, offset: '10000' },
   ]),
   ...['the', 'the c', 'zanzibar'].map((q) => ({ q })),
+  { q: 'the', offset: '10000' },
+  { q: 'the', order: 'use' },
 ];
 /** Numbers of memories of one page of the lists of memories. */
 const ORDERED_LIMITS = [LIMIT, 1000];
