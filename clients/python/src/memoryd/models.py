@@ -1277,7 +1277,9 @@ class MemoriesResponse:
     memories: tuple[Memory, ...]
     """In the order of the request, by default newest first."""
     total: int
-    """Number of memories that match the filter."""
+    """Number of memories that match the filter. With `q`, at most `counted_count`."""
+    counted_count: int | None = None
+    """Number of memories in `total`: 10,000. Present if `q` is given and more match, which are not counted."""
     growth: tuple[GrowthPoint, ...] | None = None
     """Number of memories that match the filter, by tier, up to each time in `growth_at`, in the same order. Absent
     without `growth_at`.
