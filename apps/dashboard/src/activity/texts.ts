@@ -1,4 +1,4 @@
-import { MemoryError } from '@memoryd/client';
+import { isNotFound } from '../errors.ts';
 import type { Memories } from '../service.tsx';
 
 /** Maximum texts in memory, and requests at the same time. */
@@ -83,7 +83,7 @@ export class MemoryTexts {
     const text = await this.#memory.memory(id, { signal: controller.signal }).then(
       ({ content }) => content,
       // After any other error, the text is loaded with the next rendering of the list.
-      (error) => (error instanceof MemoryError && error.code === 'NOT_FOUND' ? null : undefined),
+      (error) => (isNotFound(error) ? null : undefined),
     );
     // Otherwise the memory changed meanwhile.
     if (!controller.signal.aborted) {

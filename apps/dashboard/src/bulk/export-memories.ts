@@ -1,5 +1,6 @@
-import { type Memory, MemoryError } from '@memoryd/client';
+import type { Memory } from '@memoryd/client';
 import { createFileName } from '../admin/download.ts';
+import { isNotFound } from '../errors.ts';
 import type { ListFilter } from '../filter.ts';
 import { formatCount, formatMemories, formatNumber } from '../format.ts';
 import type { Selected } from '../memories/selection.tsx';
@@ -70,7 +71,7 @@ async function readEach(memory: Memories, ids: ReadonlySet<string>, signal: Abor
   const found: Memory[] = [];
   for (const id of ids) {
     const one = await memory.memory(id, { signal }).catch((error: unknown) => {
-      if (error instanceof MemoryError && error.code === 'NOT_FOUND') return undefined;
+      if (isNotFound(error)) return undefined;
       throw error;
     });
     if (one) found.push(one);

@@ -1,4 +1,5 @@
 import { type MemoryChanges, MemoryError, type MemorySelection } from '@memoryd/client';
+import { isNotFound } from '../errors.ts';
 import { formatCount, formatMemories, formatNumber } from '../format.ts';
 import type { Memories } from '../service.tsx';
 import { isTransient } from '../watch.tsx';
@@ -143,7 +144,7 @@ async function undoParts(memory: Memories, parts: readonly Part[]): Promise<Undo
       sum.parts++;
     } catch (error) {
       // The service died before it began this part, so there is nothing to undo.
-      if (counts || !(error instanceof MemoryError) || error.code !== 'NOT_FOUND') throw error;
+      if (counts || !isNotFound(error)) throw error;
     }
   }
   return sum;

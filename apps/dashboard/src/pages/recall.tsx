@@ -1,7 +1,8 @@
-import type { MemoryEvent, RecallRequest, RecallResult } from '@memoryd/client';
+import type { RecallRequest, RecallResult } from '@memoryd/client';
 import { getScoreWord } from '@memoryd/contract/score-words';
 import { useMemo, useRef } from 'preact/compat';
 import { askedAgain } from '../asked-again.ts';
+import { changesMemories } from '../events.ts';
 import { parseFilter } from '../filter.ts';
 import { formatCount } from '../format.ts';
 import { FilterChips } from '../parts/filter-chips.tsx';
@@ -20,9 +21,6 @@ import { useStable } from '../stable.ts';
 const SIZES = [5, 10, 20, 50];
 const DEFAULT_SIZE = 10;
 
-/** New memories do not change the results until the question is asked again. */
-const isChangedBy = ({ type }: MemoryEvent) => type === 'updated' || type === 'forgotten';
-
 /** Recalls memories for the question in the search field as the user types, and explains each score. */
 export function RecallPage({ params }: { params: URLSearchParams }) {
   // Stable, because an opened memory changes the address, too.
@@ -34,7 +32,8 @@ export function RecallPage({ params }: { params: URLSearchParams }) {
       request && ((memory: Memories, signal: AbortSignal) => memory.recall({ ...request, track: false }, { signal })),
     [request, round],
   );
-  const { value, error, loading, reload } = useResource(load, isChangedBy);
+  // New memories do not change the results until the question is asked again.
+  const { value, error, loading, reload } = useResource(load, changesMemories);
   return (
     <>
       <header className="title">

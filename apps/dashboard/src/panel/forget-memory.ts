@@ -1,5 +1,6 @@
-import { type ForgetResponse, type Memory, MemoryError } from '@memoryd/client';
+import type { ForgetResponse, Memory } from '@memoryd/client';
 import { scheduleForget } from '../bulk/pending-forgets.ts';
+import { isNotFound } from '../errors.ts';
 import { formatCount } from '../format.ts';
 import type { Memories } from '../service.tsx';
 
@@ -15,7 +16,7 @@ export function forgetMemory(api: Memories, { id, content, version }: Memory, on
       return describeOutcome(response);
     } catch (error) {
       // An earlier attempt whose response was lost may have forgotten it.
-      if (!(error instanceof MemoryError) || error.code !== 'NOT_FOUND') throw error;
+      if (!isNotFound(error)) throw error;
       onForgotten();
       return 'This memory was forgotten already.';
     }

@@ -1,7 +1,8 @@
-import { type HistoryResponse, type Memory, MemoryError, type MemoryEvent } from '@memoryd/client';
+import type { HistoryResponse, Memory, MemoryEvent } from '@memoryd/client';
 import { useCallback, useEffect, useState } from 'preact/compat';
 import { dismissForget, type PendingForget, usePendingForget } from '../bulk/pending-forgets.ts';
 import { toDraft, toLocalTime, type UnsavedDraft } from '../draft.ts';
+import { isNotFound } from '../errors.ts';
 import { useIsWide } from '../media.ts';
 import { MemoryLink } from '../parts/labels.tsx';
 import { Failure, Loading, Notice } from '../parts/notice.tsx';
@@ -66,8 +67,6 @@ export function MemoryPanel({ id }: { id: string }) {
     </>
   );
 }
-
-const isNotFound = (error: unknown): boolean => error instanceof MemoryError && error.code === 'NOT_FOUND';
 
 function isChangedBy(event: MemoryEvent, id: string): boolean {
   if (event.type === 'consolidation') return event.state !== 'started' && event.state !== 'progress';

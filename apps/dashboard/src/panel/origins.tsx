@@ -1,5 +1,6 @@
-import { type Memory, MemoryError } from '@memoryd/client';
+import type { Memory } from '@memoryd/client';
 import { useCallback, useState } from 'preact/compat';
+import { isNotFound } from '../errors.ts';
 import { formatMemories } from '../format.ts';
 import { MemoryLink } from '../parts/labels.tsx';
 import { useResource } from '../resource.ts';
@@ -109,7 +110,7 @@ async function fetchLinked(api: Memories, id: string, signal: AbortSignal): Prom
   try {
     return await api.memory(id, { signal });
   } catch (error) {
-    if (error instanceof MemoryError && error.code === 'NOT_FOUND') return id;
+    if (isNotFound(error)) return id;
     throw error;
   }
 }

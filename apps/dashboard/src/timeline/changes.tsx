@@ -1,5 +1,6 @@
-import { type MemoriesRequest, type Memory, MemoryError } from '@memoryd/client';
+import type { MemoriesRequest, Memory } from '@memoryd/client';
 import { useCallback } from 'preact/compat';
+import { isNotFound } from '../errors.ts';
 import { changesLists } from '../events.ts';
 import { formatCount, formatNumber } from '../format.ts';
 import { MemoryLink, MemoryText } from '../parts/labels.tsx';
@@ -172,7 +173,7 @@ function Ended({ list: { memories, total }, appeared }: { list: Listed; appeared
 
 /** A memory that was replaced may be forgotten since. */
 function toUndefinedIfMissing(error: unknown): undefined {
-  if (!(error instanceof MemoryError) || error.code !== 'NOT_FOUND') throw error;
+  if (!isNotFound(error)) throw error;
 }
 
 function Replacement({ id, newer }: { id: string; newer: Memory | undefined }) {
