@@ -348,7 +348,10 @@ function* owned(): Iterable<Step> {
   yield { step: 'a prompt of Una', ...hook('s1', 'turns', 'The ferns of Una stand in the kitchen.') } as Step;
   // A prompt is stored while its context is searched, and then its words may count. So the one that finds something is
   // not stored: scores would depend on the speed of the test.
-  yield { step: 'a prompt of Una in another session', ...hook('s2', 'off', 'Where do the ferns of Una stand?') } as Step;
+  yield {
+    step: 'a prompt of Una in another session',
+    ...hook('s2', 'off', 'Where do the ferns of Una stand?'),
+  } as Step;
   yield { step: 'pause the hooks of Ann', method: 'PUT', url: '/hooks?user_id=ann', payload: { paused: true } };
   yield { step: 'hooks of Ann', url: '/hooks?user_id=ann' };
   yield { step: 'hooks of nobody', url: '/hooks' };
