@@ -3,6 +3,8 @@ import type { Snapshot } from './memories/rows.ts';
 
 /** The scroll position of a list, anchored to a visible item so that it survives changes of the list. */
 export interface ScrollPosition {
+  /** What the list shows, as text; empty if a history entry has only one list. */
+  list: string;
   key: string;
   index: number;
   /** Pixels from the top of the window to the top of the item. */
@@ -28,10 +30,9 @@ export function saveScrollPosition(position: ScrollPosition): void {
   setStored('sessionStorage', `list ${getHistoryEntryId()}`, JSON.stringify(position));
 }
 
-/** Returns the saved position of the current history entry, or undefined for a new entry. */
-export function loadScrollPosition(): ScrollPosition | undefined {
-  const text = getStored('sessionStorage', `list ${getHistoryEntryId()}`);
-  return text === undefined ? undefined : JSON.parse(text);
+/** Returns the saved position of a list in the current history entry, or undefined if there is none. */
+export function loadScrollPosition(list: string): ScrollPosition | undefined {
+  return getPositionOf(list, `list ${getHistoryEntryId()}`);
 }
 
 /** The position of the table of memories. */
@@ -58,7 +59,11 @@ export function saveTablePosition(entry: string, position: TablePosition): void 
  * replaced may save its own position for the entry of the next one.
  */
 export function loadTablePosition(entry: string, list: string): TablePosition | undefined {
-  const text = getStored('sessionStorage', `table ${entry}`);
-  const saved: TablePosition | undefined = text === undefined ? undefined : JSON.parse(text);
+  return getPositionOf(list, `table ${entry}`);
+}
+
+function getPositionOf<Position extends { list: string }>(list: string, name: string): Position | undefined {
+  const text = getStored('sessionStorage', name);
+  const saved: Position | undefined = text === undefined ? undefined : JSON.parse(text);
   return saved?.list === list ? saved : undefined;
 }

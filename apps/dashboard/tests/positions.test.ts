@@ -33,6 +33,8 @@ describe.runIf(hasBrowser())('Back in the dashboard', () => {
   });
 
   const top = (row: string) => page.locator(row).evaluate((element) => Math.round(element.getBoundingClientRect().top));
+  /** Windows scroll by whole pixels, but the heights of rows have fractions. */
+  const isAt300 = async (row: string) => Math.abs((await top(row)) - 300) <= 1;
   /** Scrolls step by step until a row is at 300 pixels from the top of the window. */
   const scrollTo = async (row: string) => {
     await expect
@@ -49,11 +51,14 @@ describe.runIf(hasBrowser())('Back in the dashboard', () => {
   const focusedRow = () => page.evaluate(() => document.activeElement?.closest('li')?.getAttribute('aria-posinset'));
 
   it.each([
-    { view: `session?id=${SESSION}`, posinset: 431, link: '.turn-head a', away: 'sessions' },
+    { view: `session?id=${SESSION}`, posinset: 431, link: '.turn-head a', away: 'Activity' },
     { view: 'sessions', posinset: 233, link: 'a', away: undefined },
+    { view: 'recall?query=harbor+crane&top_k=50', posinset: 31, link: '.memory-text a', away: 'Activity' },
   ])(
     'returns to the row and the focus in the view $view, also after a reload',
     async ({ view, posinset, link, away }) => {
+      // Vectors change results, and so the row.
+      await stage.untilEmbedded();
       await page.goto(`${stage.url}/ui/#/${view}`);
       const row = `.list > li[aria-posinset="${posinset}"]`;
       await page.locator('.list > li').first().waitFor();
@@ -63,20 +68,20 @@ describe.runIf(hasBrowser())('Back in the dashboard', () => {
       if (away !== undefined) {
         await page.locator('.beside').waitFor();
         // The list stays where it is beside the memory.
-        await expect.poll(() => top(row)).toBe(300);
-        await page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: 'Recall' }).click();
-        await page.getByRole('heading', { name: 'Recall' }).waitFor();
+        await expect.poll(() => isAt300(row)).toBe(true);
+        await page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: away }).click();
+        await page.getByRole('heading', { name: away }).waitFor();
         await page.goBack();
-        await expect.poll(() => top(row)).toBe(300);
+        await expect.poll(() => isAt300(row)).toBe(true);
         await page.locator('.beside').waitFor();
       } else {
         await page.locator('.turn').first().waitFor();
       }
       await page.goBack();
-      await expect.poll(() => top(row)).toBe(300);
+      await expect.poll(() => isAt300(row)).toBe(true);
       await expect.poll(focusedRow).toBe(String(posinset));
       await page.reload();
-      await expect.poll(() => top(row)).toBe(300);
+      await expect.poll(() => isAt300(row)).toBe(true);
     },
   );
 
@@ -109,23 +114,14 @@ describe.runIf(hasBrowser())('Back in the dashboard', () => {
     expect(await top(row)).toBe(300);
   });
 
-  it('keeps the scroll position of results while a memory is opened and closed', async () => {
-    // So that the results, and the heights of their rows, are the same each time.
+  it('shows the results of another question from their top', async () => {
     await stage.untilEmbedded();
     await page.goto(`${stage.url}/ui/#/recall?query=harbor+crane&top_k=50`);
-    const result = page.locator('.result').nth(30);
-    await result.waitFor();
-    await result.evaluate((element) => scrollBy(0, element.getBoundingClientRect().top - 300));
-    const resultTop = () => result.evaluate((element) => Math.round(element.getBoundingClientRect().top));
-    await result.locator('.memory-text a').click();
-    await page.locator('.beside').waitFor();
-    const beside = await resultTop();
-    await page.keyboard.press('Escape');
-    await page.locator('.beside').waitFor({ state: 'detached' });
-    expect(await page.evaluate(() => document.activeElement?.closest('.memory-text') !== null)).toBe(true);
-    await page.goForward();
-    await page.locator('.beside').waitFor();
-    expect(await resultTop()).toBe(beside);
+    await page.locator('.result').first().waitFor();
+    await page.mouse.move(600, 500);
+    await scrollTo('.list > li[aria-posinset="31"]');
+    await page.getByRole('searchbox').fill('only turn of talk');
+    await page.locator('.list > li[aria-posinset="1"]', { hasText: 'The only turn of talk' }).waitFor();
   });
 
   it('a filtered table does not take the position of the table that it replaces', async () => {

@@ -64,7 +64,7 @@ describe.runIf(hasBrowser())('the shell of the dashboard', () => {
     await page.getByRole('heading', { name: 'Recall' }).click();
     const focusedIndex = () =>
       page.evaluate(() =>
-        [...document.querySelectorAll('.results > li')].findIndex((row) => row.contains(document.activeElement)),
+        [...document.querySelectorAll('.list > li')].findIndex((row) => row.contains(document.activeElement)),
       );
     for (const [key, index] of [
       ['j', 0],

@@ -1,6 +1,6 @@
 import type { RecallRequest, RecallResult } from '@memoryd/client';
 import { getScoreWord } from '@memoryd/contract/score-words';
-import { useMemo, useRef } from 'preact/compat';
+import { useMemo } from 'preact/compat';
 import { askedAgain } from '../asked-again.ts';
 import { changesMemories } from '../events.ts';
 import { parseFilter } from '../filter.ts';
@@ -11,15 +11,18 @@ import { MarkedText } from '../parts/marked-text.tsx';
 import { Failure, Nothing } from '../parts/notice.tsx';
 import { RecallCode } from '../parts/recall-code.tsx';
 import { ScoreParts } from '../parts/score-parts.tsx';
+import { VirtualList } from '../parts/virtual-list.tsx';
 import { useResource } from '../resource.ts';
 import { getScopeRequest, setParams } from '../route.ts';
-import { useRowKeys } from '../row-keys.ts';
 import { getParts, sumPositive } from '../score.ts';
 import type { Memories } from '../service.tsx';
 import { useStable } from '../stable.ts';
 
 const SIZES = [5, 10, 20, 50];
 const DEFAULT_SIZE = 10;
+
+/** Estimated height of a result that is not rendered yet. */
+const RESULT_PX = 220;
 
 /** Recalls memories for the question in the search field as the user types, and explains each score. */
 export function RecallPage({ params }: { params: URLSearchParams }) {
@@ -29,7 +32,11 @@ export function RecallPage({ params }: { params: URLSearchParams }) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: another round asks again
   const load = useMemo(
     () =>
-      request && ((memory: Memories, signal: AbortSignal) => memory.recall({ ...request, track: false }, { signal })),
+      request &&
+      (async (memory: Memories, signal: AbortSignal) => ({
+        list: JSON.stringify(request),
+        ...(await memory.recall({ ...request, track: false }, { signal })),
+      })),
     [request, round],
   );
   // New memories do not change the results until the question is asked again.
@@ -64,6 +71,7 @@ export function RecallPage({ params }: { params: URLSearchParams }) {
       <Failure error={error} onRetry={reload} />
       {request ? (
         <Results
+          list={value?.list}
           results={value?.results}
           isTruncated={value?.truncated === true}
           loading={loading}
@@ -93,15 +101,15 @@ function getRequest(params: URLSearchParams): RecallRequest | undefined {
 }
 
 interface ResultsProps {
+  /** The request that the results answer. */
+  list: string | undefined;
   results: readonly RecallResult[] | undefined;
   isTruncated: boolean;
   loading: boolean;
   hidesWeak: boolean;
 }
 
-function Results({ results, isTruncated, loading, hidesWeak }: ResultsProps) {
-  const list = useRef<HTMLOListElement>(null);
-  useRowKeys(list);
+function Results({ list, results, isTruncated, loading, hidesWeak }: ResultsProps) {
   const widest = Math.max(0.001, ...(results ?? []).map(({ explanation }) => sumPositive(getParts(explanation))));
   return (
     <section aria-label="Results" aria-busy={loading}>
@@ -118,13 +126,19 @@ function Results({ results, isTruncated, loading, hidesWeak }: ResultsProps) {
           </p>
         </Nothing>
       )}
-      <ol ref={list} className="results">
-        {results?.map((result) => (
-          <li key={result.id}>
-            <Result result={result} widest={widest} />
-          </li>
-        ))}
-      </ol>
+      {results && list !== undefined && (
+        <VirtualList
+          key={list}
+          label="Results"
+          list={list}
+          items={results}
+          total={results.length}
+          getKey={({ id }) => id}
+          estimatePx={RESULT_PX}
+        >
+          {(result) => <Result result={result} widest={widest} />}
+        </VirtualList>
+      )}
     </section>
   );
 }

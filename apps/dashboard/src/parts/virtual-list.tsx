@@ -6,6 +6,8 @@ import { useMeasuredRows } from './measured-rows.ts';
 
 export interface VirtualListProps<Item> {
   label: string;
+  /** What the list shows, as text, if that can change within a history entry. A list of something else starts at its top. */
+  list?: string;
   items: readonly Item[];
   /** Number of all items, loaded or not. */
   total: number;
@@ -35,6 +37,7 @@ const INPUT_EVENTS = ['wheel', 'touchstart', 'pointerdown', 'keydown'];
  */
 export function VirtualList<Item>({
   label,
+  list: shown = '',
   items,
   total,
   getKey,
@@ -44,14 +47,14 @@ export function VirtualList<Item>({
 }: VirtualListProps<Item>) {
   const list = useRef<HTMLUListElement>(null);
   /** The position to restore once its item is loaded. */
-  const restoring = useRef(useState(loadScrollPosition)[0]);
+  const restoring = useRef(useState(() => loadScrollPosition(shown))[0]);
   const lastPosition = useRef<ScrollPosition>(undefined);
   const shownHash = useRef(location.hash);
   const save = () => {
     // The list may still be rendered when the address is already that of another view, or of the list without the open
     // memory, beside which the rows have other heights.
     if (restoring.current || !list.current || location.hash !== shownHash.current) return;
-    lastPosition.current = getPosition(list.current, items.length, lastPosition.current);
+    lastPosition.current = getPosition(list.current, { list: shown, loaded: items.length }, lastPosition.current);
     if (lastPosition.current) saveScrollPosition(lastPosition.current);
   };
   const { first, end, tops } = useMeasuredRows(list, { keys: items.map(getKey), estimatePx, onMove: save });
@@ -60,6 +63,7 @@ export function VirtualList<Item>({
   useLayoutEffect(() => {
     // Turns the browser's scroll restoration off, because the browser would scroll before the items are loaded.
     history.scrollRestoration = 'manual';
+    if (shown && !restoring.current) scrollTo(0, 0);
     const stop = () => {
       restoring.current = undefined;
     };
@@ -67,7 +71,7 @@ export function VirtualList<Item>({
     return () => {
       for (const type of INPUT_EVENTS) removeEventListener(type, stop);
     };
-  }, []);
+  }, [shown]);
   const getTop = useEffectEvent((index: number) => tops[index] ?? 0);
   const restore = (position: ScrollPosition) => {
     const found = items.findIndex((item) => getKey(item) === position.key);
@@ -94,7 +98,11 @@ export function VirtualList<Item>({
   // biome-ignore lint/correctness/useExhaustiveDependencies: the position can only be restored when more items are loaded
   useLayoutEffect(() => {
     // A memory that is opened or closed beside the list changes the width of the list, and so the heights of the rows.
-    if (shownParams.current !== params) restoring.current ??= loadScrollPosition() ?? lastPosition.current;
+    if (shownParams.current !== params) {
+      const position = loadScrollPosition(shown) ?? restoring.current ?? lastPosition.current;
+      // A copy, which ends the restoration in the earlier layout.
+      restoring.current = position && { ...position };
+    }
     shownParams.current = params;
     shownHash.current = location.hash;
     if (restoring.current) restore(restoring.current);
@@ -138,7 +146,7 @@ function getRows(list: HTMLElement): Row[] {
 /** Returns the current position, or the previous one if no row is rendered. */
 function getPosition(
   list: HTMLElement,
-  loaded: number,
+  state: Pick<ScrollPosition, 'list' | 'loaded'>,
   previous: ScrollPosition | undefined,
 ): ScrollPosition | undefined {
   const rows = getRows(list);
@@ -153,7 +161,7 @@ function getPosition(
   const visible = rows.filter(({ element }) => isTopVisible(element));
   const row = visible.find(({ key }) => key === focused?.key) ?? visible[0] ?? rows.at(-1);
   if (!row) return previous;
-  return { key: row.key, index: row.index, top: row.element.getBoundingClientRect().top, loaded, focused };
+  return { key: row.key, index: row.index, top: row.element.getBoundingClientRect().top, ...state, focused };
 }
 
 function isTopVisible(element: HTMLElement): boolean {
