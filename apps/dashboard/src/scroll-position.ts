@@ -3,7 +3,7 @@ import type { Snapshot } from './memories/rows.ts';
 
 /** The scroll position of a list, anchored to a visible item so that it survives changes of the list. */
 export interface ScrollPosition {
-  /** What the list shows, as text; empty if a history entry has only one list. */
+  /** The content of the list, as text; empty if a history entry has only one list. */
   list: string;
   key: string;
   index: number;
@@ -32,7 +32,7 @@ export function saveScrollPosition(position: ScrollPosition): void {
 
 /** Returns the saved position of a list in the current history entry, or undefined if there is none. */
 export function loadScrollPosition(list: string): ScrollPosition | undefined {
-  return getPositionOf(list, `list ${getHistoryEntryId()}`);
+  return loadPosition(list, `list ${getHistoryEntryId()}`);
 }
 
 /** The position of the table of memories. */
@@ -59,10 +59,10 @@ export function saveTablePosition(entry: string, position: TablePosition): void 
  * replaced may save its own position for the entry of the next one.
  */
 export function loadTablePosition(entry: string, list: string): TablePosition | undefined {
-  return getPositionOf(list, `table ${entry}`);
+  return loadPosition(list, `table ${entry}`);
 }
 
-function getPositionOf<Position extends { list: string }>(list: string, name: string): Position | undefined {
+function loadPosition<Position extends { list: string }>(list: string, name: string): Position | undefined {
   const text = getStored('sessionStorage', name);
   const saved: Position | undefined = text === undefined ? undefined : JSON.parse(text);
   return saved?.list === list ? saved : undefined;

@@ -6,7 +6,7 @@ import { useMeasuredRows } from './measured-rows.ts';
 
 export interface VirtualListProps<Item> {
   label: string;
-  /** What the list shows, as text, if that can change within a history entry. A list of something else starts at its top. */
+  /** The content, as text, if it can change within a history entry. A list with other content starts at its top. */
   list?: string;
   items: readonly Item[];
   /** Number of all items, loaded or not. */
