@@ -3,3 +3,11 @@
  * document.
  */
 export const focusOnMount = (element: HTMLElement | null): void => element?.focus();
+
+/** Returns a handler of a button that may remove the button. The view gets its focus then. */
+export const removingButton = (act: () => void) => () => {
+  act();
+  setTimeout(() => {
+    if (document.activeElement === document.body) document.querySelector('main')?.focus({ preventScroll: true });
+  });
+};

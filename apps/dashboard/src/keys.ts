@@ -32,7 +32,7 @@ export const KEYS: Readonly<Record<string, readonly (readonly [keys: string, eff
     ['t', 'Edit the tags'],
     ['c', 'Correct: store what is true now'],
     ['#', 'Forget, or undo it for ten seconds'],
-    ['j, k', 'Open the next or previous memory of the list'],
+    ['j, k', 'Open the next or previous memory of the table'],
     ['Ctrl Enter', 'Save, in a form'],
     ['Esc', 'Close the form and keep the draft'],
   ],

@@ -74,6 +74,7 @@ describe.runIf(hasBrowser())('bulk actions', () => {
     await tabTo('Undo');
     await press('Enter');
     await toast(page, 'Undone. 3 memories are as before.').waitFor();
+    await expect.poll(() => page.evaluate(() => document.activeElement?.tagName)).toBe('MAIN');
     expect(await getLabels()).toEqual(before);
     expect(visit.problems).toEqual([]);
   });
@@ -268,6 +269,7 @@ describe.runIf(hasBrowser())('bulk actions', () => {
   it('returns the focus after Forget at once, and does not move it later', async () => {
     await row(2).focus();
     await press('x');
+    await button(page, 'Select all').waitFor();
     await tabTo('Select all');
     await press('End', 'ArrowLeft');
     expect(await focusedText()).toBe('Forget');
@@ -470,6 +472,18 @@ describe.runIf(hasBrowser())('bulk actions when the service dies', () => {
     await killDuring(() => enterTag('read'));
     await toast(page, /^Tagging 3,000 memories was interrupted/).waitFor();
   };
+
+  it('keeps what was typed for a change that cannot begin', async () => {
+    await service.end('SIGKILL');
+    await enterTag('read');
+    await bar(page)
+      .getByText(/^no response/)
+      .waitFor();
+    await start();
+    await page.getByRole('combobox', { name: /^Tag / }).press('Enter');
+    await toast(page, 'Tagged 3,000 memories.').waitFor();
+    expect(await countTagged('read')).toBe(COUNT);
+  });
 
   it('continues a change by itself, which is then whole and can be undone', async () => {
     await tagHalf();

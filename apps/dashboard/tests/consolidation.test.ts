@@ -142,6 +142,33 @@ describe.runIf(hasBrowser())('consolidation', () => {
     expect(await isSuperseded()).toBe(false);
   });
 
+  it('undoes the acceptances of several corrections one after the other with the keyboard', async () => {
+    const user_id = 'several corrections';
+    for (const content of [
+      'Ingrid keeps the key of the boathouse.',
+      'Ingrid no longer keeps the key of the boathouse.',
+      'The piano tuner charges 80 euros.',
+      'The piano tuner charges 95 euros.',
+    ]) {
+      await stage.memory.store({ content, user_id });
+    }
+    await stage.untilEmbedded();
+    await stage.memory.consolidate();
+    await goTo(`consolidation?user_id=${user_id}&tab=corrections`);
+    await page.getByText('2 pairs of which').waitFor();
+    const countAccepted = async () => (await stage.memory.corrections({ user_id, state: 'accepted' })).total;
+    await page.keyboard.press('j');
+    for (const [key, count] of [
+      ['a', 1],
+      ['a', 2],
+      ['u', 1],
+      ['u', 0],
+    ] as const) {
+      await page.keyboard.press(key);
+      await expect.poll(countAccepted).toBe(count);
+    }
+  });
+
   it('counts and lists the corrections that a run suggests while they are shown', async () => {
     const suggest = async (town: string) => {
       await stage.memory.store({ content: `The weekly fair of ${town} is on Monday.`, user_id: town });

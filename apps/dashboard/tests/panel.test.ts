@@ -367,7 +367,10 @@ describe.runIf(hasBrowser())('the panel of one memory', () => {
     await panel().locator('.memory').waitFor();
     expect(await isInPanel()).toBe(true);
     await page.keyboard.press('e');
+    const form = page.getByRole('form', { name: 'Edit memory' });
+    await form.waitFor();
     await page.keyboard.press('Escape');
+    await form.waitFor({ state: 'detached' });
     expect(await isInPanel()).toBe(true);
     await page.keyboard.press('Escape');
     await panel().waitFor({ state: 'detached' });

@@ -323,6 +323,16 @@ describe.runIf(hasBrowser())('table of memories', () => {
     expect(page.url()).toContain('order=importance&dir=asc');
     // The column of the order is shown.
     expect(await page.getByRole('columnheader', { name: 'Importance' }).getAttribute('aria-sort')).toBe('ascending');
+    // The column head keeps the focus, so that Enter reverses the order again.
+    await row(1).focus();
+    await press('ArrowUp');
+    const isFocused = () => page.evaluate(() => document.activeElement?.textContent?.startsWith('Importance'));
+    for (let i = 0; i < 10 && !(await isFocused()); i++) await press('ArrowRight');
+    for (const order of ['most important first', 'least important first']) {
+      await press('Enter');
+      await page.getByText(`3,000 memories, ${order}`).waitFor();
+      await expect.poll(isFocused).toBe(true);
+    }
     const [least] = (await stage.memory.memories({ order: 'importance', dir: 'asc', limit: 1 })).memories;
     await row(1)
       .getByText(least?.content ?? '', { exact: true })

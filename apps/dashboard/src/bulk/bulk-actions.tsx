@@ -45,6 +45,7 @@ export function BulkActions({ params }: { params: URLSearchParams }) {
 
   const open = (next: Mode) => {
     opener.current = document.activeElement;
+    setError(undefined);
     setMode(next);
   };
   /** Returns the focus to what had it before: a button of the bar, or the list. */
@@ -52,6 +53,7 @@ export function BulkActions({ params }: { params: URLSearchParams }) {
     const before = opener.current;
     const label = MODES.find((one) => one.mode === mode)?.label;
     setMode(undefined);
+    if (!bar.current?.contains(document.activeElement)) return;
     setTimeout(() => {
       const buttons = [...(bar.current?.querySelectorAll('button') ?? [])];
       const button = buttons.find((one) => one.textContent === label);
@@ -73,8 +75,11 @@ export function BulkActions({ params }: { params: URLSearchParams }) {
     setIsBusy(false);
   };
   const change = (made: ManyChange) => {
-    close();
-    void act((frozen) => changeMany(memory, frozen, made));
+    // After a failure, the form keeps what was typed.
+    void act((frozen) => {
+      close();
+      changeMany(memory, frozen, made);
+    });
   };
   /** Returns the focus from the bar to the view whose memories were selected, at once: later, it may be elsewhere. */
   const leave = () => {

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/compat';
+import { removingButton } from '../focus.ts';
 import { MemoryLink } from '../parts/labels.tsx';
 import { useService } from '../service.tsx';
 import { isTransient, useAnswerListener } from '../watch.tsx';
@@ -43,7 +44,7 @@ function ToastLine({ toast: { key, text, isError, actions, shownMs } }: { toast:
     <div ref={line} className={isError ? 'toast toast-failed' : 'toast'}>
       <p role={isError ? 'alert' : undefined}>{text}</p>
       {actions.map(({ label, act }) => (
-        <button key={label} type="button" onClick={act}>
+        <button key={label} type="button" onClick={removingButton(act)}>
           {label}
         </button>
       ))}
@@ -67,12 +68,12 @@ function ForgetToast({ forget }: { forget: PendingForget }) {
       {state === 'waiting' && <SecondsLeft dueAt={dueAt} />}
       {state === 'unsent' && ids?.length === 1 && ids.map((id) => <MemoryLink key={id} id={id} />)}
       {state === 'failed' && isTransient(error) && (
-        <button type="button" onClick={() => retryForget(key)}>
+        <button type="button" onClick={removingButton(() => retryForget(key))}>
           Try again
         </button>
       )}
       {state !== 'sending' && (
-        <button type="button" onClick={() => dismissForget(key)}>
+        <button type="button" onClick={removingButton(() => dismissForget(key))}>
           {state === 'waiting' ? 'Undo' : 'Dismiss'}
         </button>
       )}

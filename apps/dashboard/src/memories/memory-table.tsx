@@ -22,7 +22,7 @@ import { useService } from '../service.tsx';
 import { isTransient, useAnswerListener, useReloadOnEvents } from '../watch.tsx';
 import { type Column, getChosenColumns, getDefaultColumns, hasTwoLines } from './columns.tsx';
 import { NoMemories } from './no-memories.tsx';
-import { useRequestedFocus } from './requested-focus.ts';
+import { FIRST_ROW, requestFocus, useRequestedFocus } from './requested-focus.ts';
 import { useRowSelection } from './row-selection.ts';
 import { getRowTop, type RowLayout } from './row-window.ts';
 import { type Direction, type Order, type RowList, Rows, type Snapshot } from './rows.ts';
@@ -94,7 +94,10 @@ function Table({ list, listKey, params, onColumns }: MemoryTableProps & { list: 
   };
   const sortBy = (column: number) => {
     const order = columns[column - 1]?.order;
-    if (order) sort(order);
+    if (!order) return;
+    // Another order is another table.
+    requestFocus(column);
+    sort(order);
   };
   const columnCount = columns.length;
   const { press, pressOutside, click, hold } = getTableHandlers({
@@ -108,7 +111,9 @@ function Table({ list, listKey, params, onColumns }: MemoryTableProps & { list: 
   useKeyListener((event) => {
     if (!isEmpty) pressOutside(event);
   });
-  useRequestedFocus(rows.total !== undefined, () => position.moveTo(0));
+  useRequestedFocus(rows.total !== undefined, (part) =>
+    part === FIRST_ROW ? position.moveTo(0) : position.moveInHeader(part),
+  );
 
   if (isEmpty) {
     return rows.error === undefined ? (

@@ -1,4 +1,4 @@
-import type { RecallRequest, RecallResult } from '@memoryd/client';
+import type { RecallRequest, RecallResponse, RecallResult } from '@memoryd/client';
 import { getScoreWord } from '@memoryd/contract/score-words';
 import { useMemo } from 'preact/compat';
 import { askedAgain } from '../asked-again.ts';
@@ -70,13 +70,7 @@ export function RecallPage({ params }: { params: URLSearchParams }) {
       </div>
       <Failure error={error} onRetry={reload} />
       {request ? (
-        <Results
-          list={value?.list}
-          results={value?.results}
-          isTruncated={value?.truncated === true}
-          loading={loading}
-          hidesWeak={request.only_relevant === true}
-        />
+        <Results answer={value} loading={loading} hidesWeak={request.only_relevant === true} />
       ) : (
         <Nothing title="Search your memories">
           <p>Results appear as you type, best first, with an explanation of each score.</p>
@@ -101,21 +95,20 @@ function getRequest(params: URLSearchParams): RecallRequest | undefined {
 }
 
 interface ResultsProps {
-  /** The request that the results answer. */
-  list: string | undefined;
-  results: readonly RecallResult[] | undefined;
-  isTruncated: boolean;
+  /** The response, with its request as text. */
+  answer: (RecallResponse & { list: string }) | undefined;
   loading: boolean;
   hidesWeak: boolean;
 }
 
-function Results({ list, results, isTruncated, loading, hidesWeak }: ResultsProps) {
+function Results({ answer, loading, hidesWeak }: ResultsProps) {
+  const results = answer?.results;
   const widest = Math.max(0.001, ...(results ?? []).map(({ explanation }) => sumPositive(getParts(explanation))));
   return (
     <section aria-label="Results" aria-busy={loading}>
       <p role="status" className="soft results-count">
         {results ? formatCount(results.length, 'result') : loading ? 'Searching…' : ''}
-        {isTruncated && ', cut off at the maximum response size'}
+        {answer?.truncated && ', cut off at the maximum response size'}
       </p>
       {results?.length === 0 && (
         <Nothing title="No results">
@@ -126,13 +119,13 @@ function Results({ list, results, isTruncated, loading, hidesWeak }: ResultsProp
           </p>
         </Nothing>
       )}
-      {results && list !== undefined && (
+      {answer && (
         <VirtualList
-          key={list}
+          key={answer.list}
           label="Results"
-          list={list}
-          items={results}
-          total={results.length}
+          list={answer.list}
+          items={answer.results}
+          total={answer.results.length}
           getKey={({ id }) => id}
           estimatePx={RESULT_PX}
         >

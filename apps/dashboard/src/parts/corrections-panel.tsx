@@ -66,10 +66,11 @@ export function CorrectionsPanel({ params, onDecided }: CorrectionsPanelProps) {
     }
     setBusy((before) => new Set([...before].filter((one) => one !== id)));
   };
-  const lastAccepted = useRef<string>(undefined);
+  /** The pairs that were accepted with keys, the last one last. */
+  const accepted = useRef<string[]>([]);
   const decideByKey = (id: string, accept: boolean) => {
     void decide(id, accept);
-    if (accept) lastAccepted.current = id;
+    if (accept) accepted.current.push(id);
     // The next pair is decided next.
     const list = document.activeElement?.closest('.list');
     if (list) focusRow(list, 1);
@@ -83,8 +84,9 @@ export function CorrectionsPanel({ params, onDecided }: CorrectionsPanelProps) {
     a: withPair((id) => decideByKey(id, true)),
     d: withPair((id) => decideByKey(id, false)),
     u: withPair((id) => {
-      const accepted = getState(id) === 'accepted' ? id : lastAccepted.current;
-      if (accepted !== undefined && getState(accepted) === 'accepted') void decide(accepted, false);
+      const isAccepted = (one: string) => getState(one) === 'accepted' && !busy.has(one);
+      const last = isAccepted(id) ? id : accepted.current.findLast(isAccepted);
+      if (last !== undefined) void decide(last, false);
     }),
   });
   if (error instanceof MemoryError && error.code === 'FORBIDDEN') {

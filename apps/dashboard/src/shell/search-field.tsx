@@ -1,7 +1,7 @@
 import { askAgain } from '../asked-again.ts';
 import { useDebouncedInput } from '../debounced-input.ts';
 import { getKeyName } from '../keys.ts';
-import { requestRowFocus } from '../memories/requested-focus.ts';
+import { FIRST_ROW, requestFocus } from '../memories/requested-focus.ts';
 import { getAddress, getCurrentParams, goTo, useRoute } from '../route.ts';
 
 /** Pause in typing after which a question is sent; longer than the pause between two keys of a slow typist. */
@@ -50,7 +50,7 @@ export function SearchField() {
     }
     if (!isMemories && text.trim() === '') return;
     (isMemories ? commitNow : search)();
-    requestRowFocus();
+    requestFocus(FIRST_ROW);
   };
   const submitOther = () => {
     if (text.trim() !== '') (isRecall ? search : ask)();
