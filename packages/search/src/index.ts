@@ -116,7 +116,7 @@ export {
   wordMatcher,
   wordSequence,
 } from './text/analyze.ts';
-export { cutAround, type Part, SentenceStarts } from './text/excerpt.ts';
+export { cutAround, type Part, SentenceStarts, toWholeGraphemes } from './text/excerpt.ts';
 export { copyString, fold } from './text/fold.ts';
 export { getListWords, type ListWords, readListWords } from './text/list-words.ts';
 export { getParts } from './text/parts.ts';

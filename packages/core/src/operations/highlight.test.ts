@@ -145,6 +145,10 @@ describe('a highlighter', () => {
     expect(highlight('😀', `${accents}😀${accents}`)).toMatch(/^(?:e\u0301)+😀(?:e\u0301)+$/);
     const part = `😀 ${'x'.repeat(289)} tomato`;
     expect(highlight('😀 tomato', `${accents}${part}s ${filler(500)}`)).toBe(`${part}s`);
+    // Both words fit, but not with all marks of the second.
+    const far = `読書会 ${'x'.repeat(200)} fooBar${'\u0301'.repeat(95)}`;
+    expect(far.length).toBeGreaterThan(300);
+    expect(highlight('読書会 fooBar', far)).toMatch(/^x+ fooBar\u0301{95}$/);
     const marked = `cafe${'\u0301'.repeat(150)}`;
     expect(highlight('café', `${filler(500)}${'y '.repeat(110)}${marked}${' z'.repeat(200)}`)).toContain(marked);
   });

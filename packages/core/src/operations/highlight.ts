@@ -1,6 +1,7 @@
 import { LIMITS } from '@memoryd/contract';
 import {
   cutAround,
+  getGraphemes,
   getParts,
   getSynonyms,
   getWordKinds,
@@ -8,6 +9,7 @@ import {
   readQuery,
   SentenceStarts,
   type Thesaurus,
+  toWholeGraphemes,
   visitMatches,
   WEIGHTS,
   withoutAsides,
@@ -96,11 +98,18 @@ function getWeights(everyday: Float64Array): Float64Array {
   return weights.map((weight) => weight / largest);
 }
 
-/** Returns the matches that fit into a highlight, sorted by start. */
+/** The first character that can belong to the grapheme of the character before it, except for a line end. */
+const FIRST_MARK = 0x300;
+
+/** Returns the matches that fit into a highlight, with whole graphemes, sorted by start. */
 function findMatches(text: string, terms: ReadonlyMap<string, QueryTerm[]>): Match[] {
   const matches: Match[] = [];
+  const graphemes = getGraphemes(text);
   visitMatches(text, terms, (term, start, end) => {
-    if (end - start <= LIMITS.highlightChars) matches.push({ start, end, terms: terms.get(term) as QueryTerm[] });
+    const isPlain = text.charCodeAt(start) < FIRST_MARK && text.charCodeAt(end) < FIRST_MARK;
+    const part = isPlain ? { start, end } : toWholeGraphemes(graphemes, { start, end }, LIMITS.highlightChars);
+    if (part.end - part.start > LIMITS.highlightChars) return;
+    matches.push({ ...part, terms: terms.get(term) as QueryTerm[] });
   });
   return matches.sort((a, b) => a.start - b.start);
 }

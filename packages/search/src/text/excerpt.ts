@@ -14,17 +14,18 @@ export interface Part {
  * @param part at most `max` units, without blanks at its ends
  */
 export function cutAround(text: string, part: Part, max: number): string {
-  const whole = toWholeGraphemes(text, part);
-  const { start: from, end: to } = whole.end - whole.start <= max ? whole : part;
+  const { start: from, end: to } = toWholeGraphemes(getGraphemes(text), part, max);
   const start = getStart(text, from, to, max);
   return text.slice(start, getEnd(text, start, to, max)).trimEnd();
 }
 
-function toWholeGraphemes(text: string, { start, end }: Part): Part {
-  const graphemes = getGraphemes(text);
+/** Returns a part of a text with whole graphemes at its ends, or the part itself if that is longer than `max` units. */
+export function toWholeGraphemes(graphemes: Intl.Segments, part: Part, max: number): Part {
+  const { start, end } = part;
   const first = graphemes.containing(start)?.index ?? start;
   const last = end > start ? graphemes.containing(end - 1) : undefined;
-  return { start: first, end: last ? last.index + last.segment.length : end };
+  const whole = { start: first, end: last ? last.index + last.segment.length : end };
+  return whole.end - whole.start <= max ? whole : part;
 }
 
 function getStart(text: string, from: number, to: number, max: number): number {
