@@ -97,10 +97,12 @@ it('a change that deletes expired records reads a few of them, however many ther
   for (const table of ['bulk_change', 'changed_memory']) {
     await connection.run(sql`ALTER TABLE ${raw(table)} SET (autovacuum_enabled = false)`);
   }
+  // A change deletes the records of others a day after their end.
+  const at = NOW + 25 * 60 * 60 * 1000;
   // One expired change with many memories, and others with one that are not expired.
   await connection.run(sql`
     INSERT INTO bulk_change (namespace, no, id, user_id, agent_id, digest, expires_at, arrived_until)
-    SELECT 'default', -i, 'change ' || i, '', '', '', CASE WHEN i = 1 THEN 0 ELSE ${NOW + 1} END, 0
+    SELECT 'default', -i, 'change ' || i, '', '', '', CASE WHEN i = 1 THEN 0 ELSE ${at} END, 0
     FROM generate_series(1, ${MEMORIES}) AS i`);
   await connection.run(sql`
     INSERT INTO changed_memory (namespace, change, ordinal, before, after)
@@ -109,7 +111,7 @@ it('a change that deletes expired records reads a few of them, however many ther
   const named = { id: 'next', userId: '', agentId: '', digest: 'digest' };
   const rows = await connection.write({ exclusiveNamespaces: ['default'], shared: [] }, (transaction) =>
     countReadRows(transaction, (queries: Queries) =>
-      writeVerbs.beginChange({ ...transaction, ...queries }, 'default', named, NOW),
+      writeVerbs.beginChange({ ...transaction, ...queries }, 'default', named, at),
     ),
   );
   expect(rows.changed_memory).toBeGreaterThan(0);
