@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { MemoryError } from '@memoryd/contract/errors';
 import Sqlite from 'better-sqlite3';
 import type { Connection } from './connection.ts';
+import { openBeforeExit } from './exit-during-open.ts';
 
 /*
  * POSIX locks belong to the process: closing any descriptor of a file releases all locks of the process on the file,
@@ -105,7 +106,7 @@ function tryMutex(): number | undefined {
 
 /** Opens a connection, which has no lock before its first statement. Every connection is opened by this function. */
 export function connect(path: string, options: Sqlite.Options): Connection {
-  return exclusively(() => new Sqlite(path, options));
+  return exclusively(() => openBeforeExit(() => new Sqlite(path, options)));
 }
 
 /** Creates an empty file with owner-only permissions, unless the path exists. Throws errors of the file system. */

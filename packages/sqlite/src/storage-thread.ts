@@ -3,11 +3,14 @@ import { MemoryError } from '@memoryd/contract/errors';
 import type { StatesCache } from '@memoryd/search';
 import pLimit from 'p-limit';
 import { Piscina } from 'piscina';
+import { forgetOpening, watchOpening } from './exit-during-open.ts';
 import { type Attempt, unwrap } from './failure.ts';
 
 /** The start data of every thread of this adapter. */
 export interface ThreadData {
   path: string;
+  /** Whether the thread is opening a connection. Created by `startThread`. */
+  opening: Int32Array;
 }
 
 /** The start data of the search thread. Without `states`, token states are not cached. */
@@ -44,13 +47,14 @@ const resolve = createRequire(import.meta.url).resolve;
  */
 export function startThread<Data extends ThreadData>(
   name: string,
-  data: Data,
+  data: Omit<Data, 'opening'>,
   maxQueue: number,
   starts: 'at once' | 'at first call' = 'at once',
 ): Thread {
+  const opening = watchOpening();
   const pool = new Piscina({
     filename: resolve(`@memoryd/sqlite/${name}`),
-    workerData: data,
+    workerData: { ...data, opening },
     minThreads: starts === 'at once' ? 1 : 0,
     maxThreads: 1,
     // A thread that has started stays.
@@ -74,6 +78,7 @@ export function startThread<Data extends ThreadData>(
   async function stop(): Promise<void> {
     stopped = true;
     await pool.destroy();
+    forgetOpening(opening);
   }
   return {
     async call<T>(verb: string, argument?: unknown): Promise<T> {
