@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { MemoryClient } from '@memoryd/client';
 import axe from 'axe-core';
 import { type Browser, type BrowserContextOptions, chromium, type Page, type Route } from 'playwright-core';
-import { afterAll, beforeAll, expect } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import {
   eventually,
   type ProcessOptions,
@@ -10,6 +10,9 @@ import {
   startProcess,
 } from '../../../packages/server/conformance/process.ts';
 import { fixtureMemories } from '../fixtures/memories.ts';
+
+/** A pattern that no URL matches. */
+const NO_REQUEST = /^$/;
 
 const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
 
@@ -73,6 +76,9 @@ export function useStage({ apiKey, isEmpty = false, ...options }: StageOptions =
     // Chromium does not start as root with its sandbox.
     browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
   });
+  afterEach(async ({ task }) => {
+    if (task.result?.state === 'fail') await Promise.all(getPages(browser).map(printPage));
+  });
   afterAll(async () => {
     await browser?.close();
     await server?.stop();
@@ -96,6 +102,9 @@ export function useStage({ apiKey, isEmpty = false, ...options }: StageOptions =
       const context = await started(browser).newContext({ locale: 'en-GB', timezoneId: 'Europe/Lisbon', ...options });
       // Long, because a loaded machine may be slow.
       context.setDefaultTimeout(60_000);
+      // A request that a page sends right after its first `route` may pass unrouted. So every page has a route from the
+      // beginning.
+      await context.route(NO_REQUEST, () => undefined);
       const page = await context.newPage();
       const problems = getProblems(page, `http://127.0.0.1:${started(server).port}/`);
       await page.goto(`http://127.0.0.1:${started(server).port}${path}`);
@@ -110,6 +119,13 @@ export function useStage({ apiKey, isEmpty = false, ...options }: StageOptions =
       };
     },
   };
+}
+
+const getPages = (browser: Browser | undefined) => browser?.contexts().flatMap((context) => context.pages()) ?? [];
+
+/** Prints what a page shows, because the error of a missing element does not say what is there instead. */
+async function printPage(page: Page): Promise<void> {
+  process.stderr.write(`The page at ${page.url()} shows:\n${await page.locator('body').ariaSnapshot()}\n`);
 }
 
 /**
