@@ -73,7 +73,7 @@ describe.runIf(hasBrowser())('bulk actions', () => {
     await expect.poll(() => page.evaluate(() => document.activeElement?.getAttribute('aria-rowindex'))).toBe('4');
     await tabTo('Undo');
     await press('Enter');
-    await toast(page, 'Undone. 3 memories are as before.').waitFor();
+    await toast(page, 'Undone in 3 memories.').waitFor();
     await expect.poll(() => page.evaluate(() => document.activeElement?.tagName)).toBe('MAIN');
     expect(await getLabels()).toEqual(before);
     expect(visit.problems).toEqual([]);
@@ -90,7 +90,7 @@ describe.runIf(hasBrowser())('bulk actions', () => {
     await toast(page, 'Untagged 20 memories.').waitFor();
     expect(await countTagged('seaside')).toBe(10);
     await button(page, 'Undo').click();
-    await toast(page, 'Undone. 20 memories are as before.').waitFor();
+    await toast(page, 'Undone in 20 memories.').waitFor();
     expect(await countTagged('seaside')).toBe(30);
   });
 
@@ -111,7 +111,7 @@ describe.runIf(hasBrowser())('bulk actions', () => {
     expect((await stage.memory.memory(id)).importance).toBe(0.1);
     await stage.memory.forget(id);
     await button(page, 'Undo').click();
-    await toast(page, 'Undone. 60 memories are as before.').waitFor();
+    await toast(page, 'Undone in 60 memories.').waitFor();
     expect(await getLabels()).toEqual(before);
   });
 
@@ -491,7 +491,7 @@ describe.runIf(hasBrowser())('bulk actions when the service dies', () => {
     await toast(page, 'Tagged 3,000 memories.').waitFor();
     expect(await countTagged('read')).toBe(COUNT);
     await button(page, 'Undo').click();
-    await toast(page, 'Undone. 3,000 memories are as before.').waitFor();
+    await toast(page, 'Undone in 3,000 memories.').waitFor();
     expect(await countTagged('read')).toBe(0);
     expect(await countTagged('log')).toBe(COUNT);
   });
@@ -555,7 +555,7 @@ describe.runIf(hasBrowser())('bulk actions when the service dies', () => {
       expect(await getLabels()).not.toEqual(before);
       await page.reload();
       await button(page, 'Undo').click();
-      await toast(page, /^Undone\. [\d,]+ memories are as before/).waitFor();
+      await toast(page, /^Undone in [\d,]+ memories/).waitFor();
       expect(await getLabels()).toEqual(before);
       expect(await getRecords()).toEqual([]);
       await page.reload();

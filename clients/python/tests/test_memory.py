@@ -224,12 +224,10 @@ def test_many_memories_change_together_and_are_restored(memory: Memory) -> None:
     assert memory.memory(other.id).importance == 0.5
     memory.update(first.id, importance=0.1)
     undone = memory.undo_change(change.change_id)
-    assert (undone.restored_count, undone.kept_count) == (1, 1)
-    assert memory.memory(first.id).tags == ("lisbon",)
-    assert memory.facets("tag").values == (
-        models.FacetValue(value="lisbon", count=1),
-        models.FacetValue(value="trip", count=1),
-    )
+    assert (undone.restored_count, undone.kept_count) == (2, 0)
+    restored = memory.memory(first.id)
+    assert (restored.tags, restored.importance, restored.metadata) == (("trip",), 0.1, {"room": 1, "floor": 2})
+    assert memory.facets("tag").values == (models.FacetValue(value="trip", count=2),)
     assert memory.undo_change(change.change_id) == undone
     with pytest.raises(NotFound):
         memory.undo_change("unknown")

@@ -145,8 +145,9 @@ export interface MemoryApi {
    */
   updateMany(selection: MemorySelection, changes: MemoryChanges): Promise<UpdateManyResponse>;
   /**
-   * Gives the memories of a change of many memories their earlier values again, except those that were changed since.
-   * An undo that was interrupted can be repeated; the response to a repeated undo is the same. NOT_FOUND if the change
+   * Takes a change of many memories back, except what was changed since. Of tags and metadata that were changed since, a
+   * tag that the change added goes, a tag that it removed returns, and a field that still has its new value gets its
+   * earlier one. An undo that was interrupted can be repeated; the response to a repeated undo is the same. NOT_FOUND if the change
    * does not exist in the scope or is older than an hour. A change belongs to the user and agent that its selection
    * names: a change without them cannot be undone in the scope of a user.
    */

@@ -87,11 +87,14 @@ export type UpdateManyResponse = Type.Static<typeof UpdateManyResponse>;
 export const UndoChangeResponse = Type.Object({
   status: Type.Literal('undone'),
   id: ChangeId,
-  restored_count: Type.Integer({ minimum: 0, description: 'Number of memories that have their earlier values again.' }),
+  restored_count: Type.Integer({
+    minimum: 0,
+    description: 'Number of memories that have earlier values again.',
+  }),
   kept_count: Type.Integer({
     minimum: 0,
     description:
-      'Number of memories that stay as they are, because somebody has changed these fields since, or because they were ' +
+      'Number of memories that stay as they are, because somebody has changed all these values since, or because they were ' +
       'forgotten or evicted or have expired.',
   }),
 });

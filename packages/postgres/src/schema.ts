@@ -469,8 +469,8 @@ export const MIGRATIONS: readonly SchemaStep[] = [
   );
   CREATE INDEX bulk_change_by_id ON bulk_change (namespace, id);
   CREATE INDEX bulk_change_by_age ON bulk_change (expires_at);
-  -- Memories that a change has changed and no undo has restored. before: JSON of the earlier values. after: digest of the
-  -- values that the change left. Forgetting a memory deletes its rows.
+  -- Memories that a change has changed and no undo has looked at. before, after: JSON of the values before and after the
+  -- change, of the fields that it changed. Forgetting a memory deletes its rows.
   CREATE TABLE changed_memory (
     namespace text COLLATE "C" NOT NULL,
     change bigint NOT NULL,

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import {
   LIMITS,
   type Memory,
@@ -312,6 +313,42 @@ export function changesContract(open: (clock: MovedClock) => Promise<MemoryApiUn
       expect(await memory.memories({ user_id, tag: ['b'] })).toMatchObject({ total: 0 });
     });
 
+    it('takes back each tag and each field of metadata that nobody has changed since', async () => {
+      const user_id = nextUser();
+      const metadata = { place: 'Oslo', year: 2024, guide: null };
+      const [id] = (await store(user_id, 1, { tags: ['a', 'old', 'z'], metadata })) as [string];
+      const change = {
+        ...{ add_tags: ['b', 'c'], remove_tags: ['old', 'z'], importance: 0.9 },
+        metadata: { place: 'Bergen', year: null, guide: 'Kari', kind: 'trip' },
+      };
+      const { change_id } = await memory.updateMany({ user_id }, change);
+      await memory.update(id, {
+        tags: ['a', 'c', 'mine', 'z'],
+        importance: 0.1,
+        metadata: { place: 'Bergen', guide: 'Kari', kind: 'mine', more: 1 },
+      });
+      expect(await memory.undoChange(change_id)).toMatchObject({ restored_count: 1, kept_count: 0 });
+      expect(await getLabels([id])).toEqual([
+        {
+          tags: ['a', 'mine', 'z', 'old'],
+          importance: 0.1,
+          metadata: { place: 'Oslo', guide: null, kind: 'mine', more: 1, year: 2024 },
+        },
+      ]);
+    });
+
+    it('the undo of a change keeps labels that would become too large', async () => {
+      const user_id = nextUser();
+      const [id] = (await store(user_id, 1, { tags: ['old'], metadata: { long: 'x'.repeat(5000), n: 1 } })) as [string];
+      const removed = { remove_tags: ['old'], metadata: { long: null }, importance: 0.9 };
+      const { change_id } = await memory.updateMany({ user_id }, removed);
+      const tags = Array.from({ length: LIMITS.tags }, (_, i) => `tag ${i}`);
+      const metadata = { n: 1, other: 'y'.repeat(LIMITS.metadataBytes - 100) };
+      await memory.update(id, { tags, metadata });
+      expect(await memory.undoChange(change_id)).toMatchObject({ restored_count: 1, kept_count: 0 });
+      expect(await getLabels([id])).toEqual([{ tags, metadata, importance: 0.5 }]);
+    });
+
     it('a repeated undo returns the same counts and changes nothing', async () => {
       const user_id = nextUser();
       const ids = await store(user_id, 60);
@@ -335,16 +372,17 @@ export function changesContract(open: (clock: MovedClock) => Promise<MemoryApiUn
       expect(await read(ids)).toEqual(before);
     });
 
-    it('undoes changes of the same memories in any order, as far as they left other fields', async () => {
+    it('undoes changes of the same memories in any order', async () => {
       const user_id = nextUser();
       const ids = await store(user_id, 2, { tags: ['a'] });
       const first = await memory.updateMany({ user_id }, { add_tags: ['b'] });
       const second = await memory.updateMany({ user_id }, { importance: 0.9 });
       const third = await memory.updateMany({ user_id }, { add_tags: ['c'] });
-      expect(await memory.undoChange(first.change_id)).toMatchObject({ restored_count: 0, kept_count: 2 });
+      expect(await memory.undoChange(first.change_id)).toMatchObject({ restored_count: 2, kept_count: 0 });
+      expect((await read(ids)).map(({ tags }) => tags)).toEqual(ids.map(() => ['a', 'c']));
       expect(await memory.undoChange(third.change_id)).toMatchObject({ restored_count: 2, kept_count: 0 });
       expect(await memory.undoChange(second.change_id)).toMatchObject({ restored_count: 2, kept_count: 0 });
-      expect(await getLabels(ids)).toEqual(ids.map(() => ({ tags: ['a', 'b'], importance: 0.5, metadata: {} })));
+      expect(await getLabels(ids)).toEqual(ids.map(() => ({ tags: ['a'], importance: 0.5, metadata: {} })));
     });
 
     it('a change can be undone for an hour after it', async () => {
@@ -447,11 +485,15 @@ export function changesContract(open: (clock: MovedClock) => Promise<MemoryApiUn
         const id = made[step.place];
         return id === undefined ? [{}, {}] : [await memory.undoChange(id, { user_id }), model.undo(step.place)];
       }
-      const { add, importance, value, tag, among } = step;
+      const { add, remove, importance, value, tag, among } = step;
       const selection = { user_id, ids: among.map((place) => ids[place] as string) };
       const response = await memory.updateMany(
         { ...selection, ...(tag !== null && { tag: [tag] }) },
-        { add_tags: [add], metadata: { k: value }, ...(importance !== null && { importance }) },
+        {
+          ...{ add_tags: [add], metadata: { [step.name]: value } },
+          ...(remove !== null && remove !== add && { remove_tags: [remove] }),
+          ...(importance !== null && { importance }),
+        },
       );
       made.push(response.change_id);
       return [response, { updated_count: model.change(step) }];
@@ -465,6 +507,8 @@ export function changesContract(open: (clock: MovedClock) => Promise<MemoryApiUn
           tag: fc.option(tag),
           among: fc.subarray([0, 1, 2, 3], { minLength: 1 }),
           add: tag,
+          remove: fc.option(tag),
+          name: fc.constantFrom('k', 'l'),
           importance: fc.option(fc.constantFrom(0.1, 0.9)),
           value: fc.option(fc.constantFrom(1, 2)),
         }),
@@ -493,20 +537,22 @@ export function changesContract(open: (clock: MovedClock) => Promise<MemoryApiUn
 interface Labels {
   tags: string[];
   importance: number;
-  metadata: { k?: number };
+  metadata: Record<string, number>;
 }
 
-/** A change of the memories at `among` that have `tag`, if it is not null. `value`: of the metadata field `k`. */
+/** A change of the memories at `among` that have `tag`, if it is not null. `value`: of the metadata field `name`. */
 interface ModelChange {
   tag: string | null;
   among: number[];
   add: string;
+  remove: string | null;
   importance: number | null;
+  name: string;
   value: number | null;
 }
 
 /** The earlier and the new values of the memories that a change has changed. */
-type Changed = Map<Labels, { before: Partial<Labels>; after: Partial<Labels> }>;
+type Changed = Map<Labels, { before: Labels; after: Labels }>;
 
 type Step =
   | ({ kind: 'change' } & ModelChange)
@@ -528,19 +574,17 @@ class ChangeModel {
   }
 
   /** Returns the number of changed memories. */
-  change({ tag, among, add, importance, value }: ModelChange): number {
+  change({ tag, among, add, remove, importance, name, value }: ModelChange): number {
     const changed: Changed = new Map();
     for (const labels of among.map((place) => this.labels[place] as Labels)) {
       if (tag !== null && !labels.tags.includes(tag)) continue;
       const wanted: Labels = {
-        tags: [...new Set([...labels.tags, add])],
+        tags: [...new Set([...labels.tags.filter((each) => each !== remove || each === add), add])],
         importance: importance ?? labels.importance,
-        metadata: value === null ? {} : { k: value },
+        metadata: withField(labels.metadata, name, value ?? undefined),
       };
-      const names = FIELDS.filter((name) => !isSame(wanted[name], labels[name]));
-      if (names.length === 0) continue;
-      const pick = (from: Labels) => Object.fromEntries(names.map((name) => [name, from[name]]));
-      changed.set(labels, { before: pick(labels), after: pick(wanted) });
+      if (isDeepStrictEqual(wanted, labels)) continue;
+      changed.set(labels, { before: { ...labels }, after: wanted });
       Object.assign(labels, wanted);
     }
     this.#made.push(changed);
@@ -552,16 +596,36 @@ class ChangeModel {
     const known = this.#undone.get(place);
     if (known) return known;
     const changed = [...(this.#made[place] ?? [])];
-    const left = changed.filter(([labels, { after }]) => isSame({ ...labels, ...after }, labels));
-    for (const [labels, { before }] of left) Object.assign(labels, before);
-    const counts = { restored_count: left.length, kept_count: changed.length - left.length };
+    let restored = 0;
+    for (const [labels, { before, after }] of changed) {
+      const wanted = takeBack(labels, before, after);
+      if (isDeepStrictEqual(wanted, labels)) continue;
+      Object.assign(labels, wanted);
+      restored++;
+    }
+    const counts = { restored_count: restored, kept_count: changed.length - restored };
     this.#undone.set(place, counts);
     return counts;
   }
 }
 
-const FIELDS = ['tags', 'importance', 'metadata'] as const;
+/** Returns the labels without the difference between `before` and `after`, where it is still present. */
+function takeBack(labels: Labels, before: Labels, after: Labels): Labels {
+  const tags = isDeepStrictEqual(labels.tags, after.tags) ? [...before.tags] : [...labels.tags];
+  for (const tag of 'abc') {
+    const [had, has, at] = [before.tags.includes(tag), after.tags.includes(tag), tags.indexOf(tag)];
+    if (!had && has && at >= 0) tags.splice(at, 1);
+  }
+  for (const tag of before.tags) if (!after.tags.includes(tag) && !tags.includes(tag)) tags.push(tag);
+  let { importance, metadata } = labels;
+  if (importance === after.importance) importance = before.importance;
+  for (const name of ['k', 'l']) {
+    if (metadata[name] === after.metadata[name]) metadata = withField(metadata, name, before.metadata[name]);
+  }
+  return { tags, importance, metadata };
+}
 
-function isSame(one: unknown, other: unknown): boolean {
-  return JSON.stringify(one) === JSON.stringify(other);
+function withField(metadata: Labels['metadata'], name: string, value: number | undefined): Labels['metadata'] {
+  const { [name]: _, ...others } = metadata;
+  return value === undefined ? others : { ...others, [name]: value };
 }

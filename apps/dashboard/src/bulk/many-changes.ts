@@ -1,6 +1,6 @@
 import { type MemoryChanges, MemoryError, type MemorySelection } from '@memoryd/client';
 import { isNotFound } from '../errors.ts';
-import { formatCount, formatMemories, formatNumber } from '../format.ts';
+import { formatMemories, formatNumber } from '../format.ts';
 import type { Memories } from '../service.tsx';
 import { isTransient } from '../watch.tsx';
 import { type FrozenSelection, getSelections } from './frozen-selection.ts';
@@ -153,7 +153,7 @@ async function undoParts(memory: Memories, parts: readonly Part[]): Promise<Undo
 function describeUndo({ restored, kept, parts }: UndoCounts): string {
   if (parts === 0) return 'Nothing to undo: the change had not begun, or began more than an hour ago.';
   const others = kept === 0 ? '' : ` Not undone: ${formatMemories(kept)} that changed meanwhile.`;
-  return `Undone. ${formatCount(restored, 'memory is', 'memories are')} as before.${others}`;
+  return `Undone in ${formatMemories(restored)}.${others}`;
 }
 
 function describe(done: string, parts: readonly Part[]): string {

@@ -1917,10 +1917,10 @@ class UndoChangeResponse:
     id: str
     """The id of the change."""
     restored_count: int
-    """Number of memories that have their earlier values again."""
+    """Number of memories that have earlier values again."""
     kept_count: int
-    """Number of memories that stay as they are, because somebody has changed these fields since, or because they were
-    forgotten or evicted or have expired.
+    """Number of memories that stay as they are, because somebody has changed all these values since, or because they
+    were forgotten or evicted or have expired.
     """
 
 

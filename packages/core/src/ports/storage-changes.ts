@@ -68,14 +68,14 @@ export interface ChangeProgress {
 export interface ChangeStorage {
   /**
    * Changes the selected memories in batches, as `update` does. Records the change before the first batch, and with
-   * each batch the earlier values of its memories, so that an interrupted change can be undone. A change with the id of
+   * each batch the earlier and the new values of its memories, so that an interrupted change can be undone. A change with the id of
    * an interrupted one continues it; a change that has ended is not repeated. The counts are of all calls together.
    * Memories that are stored after the first call are not changed.
    */
   changeMany(namespace: string, change: NewChange, progress: ChangeProgress): Promise<ChangeOutcome>;
   /**
-   * Gives the memories of a change their earlier values again, in batches. Keeps memories in which a field of the change
-   * has another value since, and memories that are no longer visible. An interrupted undo can be repeated; the counts
+   * Takes a change back in batches, see `MemoryApi.undoChange`. Keeps memories that have none of its values any more, and
+   * memories that are no longer visible. An interrupted undo can be repeated; the counts
    * are of all calls together. `unknown` for a change whose last batch is more than an hour ago, or whose owner does not
    * match `of`.
    */

@@ -1,17 +1,14 @@
-import { hash } from 'node:crypto';
-import { isDeepStrictEqual } from 'node:util';
-import type { Metadata } from '@memoryd/contract';
 import { LIMITS } from '@memoryd/contract/limits';
 import { type Owner, type OwnerFilter, splitFilter } from '@memoryd/search';
 import type { ChangeCounts, ChangedMemory, ChangeSelection, ManyChanges, NewChange } from '../ports/storage-changes.ts';
 import type { StepResult } from '../ports/storage-consolidation.ts';
-import type { ChangedFields } from '../ports/storage-memories.ts';
 import { queueForMerging } from './consolidation-queue.ts';
 import { fromJson } from './corruption.ts';
 import { rememberFields } from './field-history.ts';
 import { holders, isOfOwners, isOfUsers, liveAndPassing } from './filters.ts';
 import { type Erasable, findNamed, fromIds, getRefusal, planUpdate, toMemoryAttributes } from './find-memory.ts';
 import { lastOrdinal, toDeleted } from './forget-memories.ts';
+import { type ChangedLabels, getNewLabels, getRestoredLabels, pickLabels, toLabels } from './label-changes.ts';
 import { replaceAttributes } from './memory-rows.ts';
 import { selectByWords } from './memory-words.ts';
 import type { Dialect, Queries, Transaction } from './queries.ts';
@@ -163,16 +160,15 @@ export async function changeBatch(
   const written: Change[] = [];
   const records: { ordinal: number; before: string; after: string }[] = [];
   for (const target of found) {
-    const fields = getNewFields(target, changes);
+    const fields = getNewLabels(toLabels(target), changes);
     const result = fields === 'too large' ? 'refused' : Object.keys(fields).length === 0 ? 'unchanged' : 'updated';
     counts[result]++;
     if (fields === 'too large' || result === 'unchanged') continue;
-    const before = pickFields(target, Object.keys(fields));
     written.push({ target, fields });
     records.push({
       ordinal: target.ordinal,
-      before: JSON.stringify(before),
-      after: getDigest({ ...before, ...fields }),
+      before: JSON.stringify(pickLabels(toLabels(target), fields)),
+      after: JSON.stringify(fields),
     });
   }
   await writeAll(transaction, namespace, written, at);
@@ -198,54 +194,10 @@ const CHANGED_COLUMNS = {
   after: 'text',
 } as const;
 
-/** The fields of a memory that a change of many memories can change. */
-type Changeable = Pick<ChangedFields, 'tags' | 'importance' | 'metadata'>;
-
-function toChangeable(target: Erasable): Required<Changeable> {
-  const { tags, metadata } = toMemoryAttributes(target);
-  return { tags: [...tags], metadata, importance: target.importance };
-}
-
-function pickFields(target: Erasable, names: readonly string[]): Changeable {
-  return Object.fromEntries(Object.entries(toChangeable(target)).filter(([name]) => names.includes(name)));
-}
-
-/** Returns the digest of fields, by which an undo sees whether anybody has changed them since. */
-function getDigest({ tags, importance, metadata }: Changeable): string {
-  return hash('sha256', JSON.stringify([tags, importance, metadata]));
-}
-
-/** Returns the new values of the fields that a change changes in a memory. */
-function getNewFields(target: Erasable, changes: ManyChanges): Changeable | 'too large' {
-  const { tags, importance, metadata } = toChangeable(target);
-  const removed = new Set(changes.removeTags);
-  const newTags = [...new Set([...tags.filter((tag) => !removed.has(tag)), ...changes.addTags])];
-  const newMetadata = mergeMetadata(metadata, changes.metadata);
-  const { importance: newImportance = importance } = changes;
-  const isTagged = !isDeepStrictEqual(newTags, tags);
-  const isDescribed = !isDeepStrictEqual(newMetadata, metadata);
-  if (isTagged && newTags.length > LIMITS.tags) return 'too large';
-  if (isDescribed && Buffer.byteLength(JSON.stringify(newMetadata)) > LIMITS.metadataBytes) return 'too large';
-  return {
-    ...(isTagged && { tags: newTags }),
-    ...(newImportance !== importance && { importance: newImportance }),
-    ...(isDescribed && { metadata: newMetadata }),
-  };
-}
-
-function mergeMetadata(metadata: Metadata, changes: ManyChanges['metadata'] = {}): Metadata {
-  const fields = new Map(Object.entries(metadata));
-  for (const [name, value] of Object.entries(changes)) {
-    if (value === null) fields.delete(name);
-    else fields.set(name, value);
-  }
-  return Object.fromEntries(fields);
-}
-
 /** A memory, and the fields that change in it. */
 interface Change {
   target: Erasable;
-  fields: Changeable;
+  fields: ChangedLabels;
 }
 
 const LABEL_COLUMNS = {
@@ -292,7 +244,7 @@ async function writeLabels(
     }),
   );
   const rows = changes.map(({ target, fields }) => {
-    const { tags, metadata, importance } = { ...toChangeable(target), ...fields };
+    const { tags, metadata, importance } = { ...toLabels(target), ...fields };
     return {
       namespace,
       ordinal: target.ordinal,
@@ -315,7 +267,11 @@ async function writeLabels(
   await transaction.recall.relabel(namespace, ordinals);
 }
 
-async function write(transaction: Transaction, target: Erasable, change: Changeable & { at: number }): Promise<void> {
+async function write(
+  transaction: Transaction,
+  target: Erasable,
+  change: ChangedLabels & { at: number },
+): Promise<void> {
   // The text does not change, so it is not read.
   const found = { ...target, content: '' };
   const written = await changeMemory(transaction, found, change, () => readRooms(transaction, [found], NO_QUOTAS));
@@ -368,7 +324,7 @@ interface UndoneBatch {
 }
 
 /**
- * Gives the next memories of a change their earlier values again. The transaction must hold the lock of the namespace.
+ * Gives values of the change in the next memories their earlier values again, see `getRestoredLabels`. The transaction must hold the lock of the namespace.
  * Returns undefined if the record of the change was deleted.
  */
 export async function undoChangeBatch(
@@ -387,9 +343,11 @@ export async function undoChangeBatch(
   for (const { ordinal, before, after } of records) {
     const target = targets.get(ordinal);
     if (!target || getRefusal(target, { namespace, id: target.id, at })) continue;
-    const fields = fromJson<Changeable>(before, 'the earlier fields of memory', ordinal);
-    if (getDigest(pickFields(target, Object.keys(fields))) !== after) continue;
-    restored.push({ target, fields });
+    const fields = getRestoredLabels(toLabels(target), {
+      before: fromJson<ChangedLabels>(before, 'the earlier fields of memory', ordinal),
+      after: fromJson<ChangedLabels>(after, 'the changed fields of memory', ordinal),
+    });
+    if (Object.keys(fields).length > 0) restored.push({ target, fields });
   }
   await writeAll(transaction, namespace, restored, at);
   if (records.length > 0) {

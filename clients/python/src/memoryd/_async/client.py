@@ -620,7 +620,7 @@ class AsyncMemory:
         )
 
     async def undo_change(self, change_id: str, **options: Unpack[OwnScope]) -> models.UndoChangeResponse:
-        """Gives the memories of `update_many` their earlier values again, except those that were changed since.
+        """Takes a change of `update_many` back, except tags and values that were changed since.
 
         A repeated undo returns the same counts.
 
