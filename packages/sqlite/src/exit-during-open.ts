@@ -13,7 +13,12 @@ const EXITING = 2;
 /** Maximum wait at process exit for a thread that opens a connection, in ms. Loading the library takes about 10 ms. */
 const MAX_EXIT_WAIT_MS = 2000;
 
-const ofThisThread = (workerData as { opening?: Int32Array } | null)?.opening;
+/** Undefined outside of the threads of a storage, such as in a thread of an application, which has other data. */
+const ofThisThread = getOpening(workerData);
+
+function getOpening(data: { opening?: unknown } | null): Int32Array | undefined {
+  return data?.opening instanceof Int32Array ? data.opening : undefined;
+}
 
 /** Opens a connection; process exit waits for it in a thread of a storage. Throws UNAVAILABLE after process exit began. */
 export function openBeforeExit<T>(open: () => T): T {
