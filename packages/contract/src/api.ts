@@ -147,9 +147,10 @@ export interface MemoryApi {
   /**
    * Takes a change of many memories back, except what was changed since. Of tags and metadata that were changed since, a
    * tag that the change added goes, a tag that it removed returns, and a field that still has its new value gets its
-   * earlier one. An undo that was interrupted can be repeated; the response to a repeated undo is the same. NOT_FOUND if the change
-   * does not exist in the scope or is older than an hour. A change belongs to the user and agent that its selection
-   * names: a change without them cannot be undone in the scope of a user.
+   * earlier one, as far as the limits for tags and metadata allow. An undo that was interrupted can be repeated; the
+   * response to a repeated undo is the same. NOT_FOUND if the change does not exist in the scope or is older than an
+   * hour. A change belongs to the user and agent that its selection names: a change without them cannot be undone in the
+   * scope of a user.
    */
   undoChange(changeId: string, scope?: OwnScopeRequest): Promise<UndoChangeResponse>;
   /** Deletes all memories that match every condition of the request, including merged duplicates. */

@@ -94,8 +94,8 @@ export const UndoChangeResponse = Type.Object({
   kept_count: Type.Integer({
     minimum: 0,
     description:
-      'Number of memories that stay as they are, because somebody has changed all these values since, or because they were ' +
-      'forgotten or evicted or have expired.',
+      'Number of memories that stay as they are, because somebody has changed all these values since, because they would ' +
+      'become too large, or because they were forgotten or evicted or have expired.',
   }),
 });
 export type UndoChangeResponse = Type.Static<typeof UndoChangeResponse>;

@@ -337,16 +337,30 @@ export function changesContract(open: (clock: MovedClock) => Promise<MemoryApiUn
       ]);
     });
 
-    it('the undo of a change keeps labels that would become too large', async () => {
+    it('takes back as much as the limits for tags and metadata allow', async () => {
       const user_id = nextUser();
-      const [id] = (await store(user_id, 1, { tags: ['old'], metadata: { long: 'x'.repeat(5000), n: 1 } })) as [string];
-      const removed = { remove_tags: ['old'], metadata: { long: null }, importance: 0.9 };
-      const { change_id } = await memory.updateMany({ user_id }, removed);
-      const tags = Array.from({ length: LIMITS.tags }, (_, i) => `tag ${i}`);
-      const metadata = { n: 1, other: 'y'.repeat(LIMITS.metadataBytes - 100) };
-      await memory.update(id, { tags, metadata });
+      const getTags = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => `tag ${from + i}`);
+      const metadata = { long: 'x'.repeat(5000), n: 1, m: null };
+      const [id] = (await store(user_id, 1, { tags: getTags(0, LIMITS.tags), metadata })) as [string];
+      const { change_id } = await memory.updateMany(
+        { user_id },
+        {
+          add_tags: ['new'],
+          remove_tags: getTags(0, 3),
+          metadata: { long: null, n: 2, m: 'x', added: 'y'.repeat(50) },
+        },
+      );
+      const others = ['one', 'two'];
+      const added = { n: 2, m: 'x', added: 'y'.repeat(50), other: 'z'.repeat(LIMITS.metadataBytes - 100) };
+      await memory.update(id, { tags: [...getTags(3, LIMITS.tags), 'new', ...others], metadata: added });
       expect(await memory.undoChange(change_id)).toMatchObject({ restored_count: 1, kept_count: 0 });
-      expect(await getLabels([id])).toEqual([{ tags, metadata, importance: 0.5 }]);
+      expect(await getLabels([id])).toEqual([
+        {
+          tags: [...getTags(3, LIMITS.tags), ...others, 'tag 0'],
+          importance: 0.5,
+          metadata: { n: 1, m: null, other: added.other },
+        },
+      ]);
     });
 
     it('a repeated undo returns the same counts and changes nothing', async () => {
@@ -372,7 +386,7 @@ export function changesContract(open: (clock: MovedClock) => Promise<MemoryApiUn
       expect(await read(ids)).toEqual(before);
     });
 
-    it('undoes changes of the same memories in any order', async () => {
+    it('undoes changes of the same memories in any order, if they left different tags and fields', async () => {
       const user_id = nextUser();
       const ids = await store(user_id, 2, { tags: ['a'] });
       const first = await memory.updateMany({ user_id }, { add_tags: ['b'] });

@@ -1919,8 +1919,8 @@ class UndoChangeResponse:
     restored_count: int
     """Number of memories that have earlier values again."""
     kept_count: int
-    """Number of memories that stay as they are, because somebody has changed all these values since, or because they
-    were forgotten or evicted or have expired.
+    """Number of memories that stay as they are, because somebody has changed all these values since, because they would
+    become too large, or because they were forgotten or evicted or have expired.
     """
 
 

@@ -25,8 +25,7 @@ export function pickLabels(labels: Labels, fields: ChangedLabels): ChangedLabels
 export function getNewLabels(now: Labels, changes: ManyChanges): ChangedLabels | 'too large' {
   const removed = new Set(changes.removeTags);
   const tags = [...new Set([...now.tags.filter((tag) => !removed.has(tag)), ...changes.addTags])];
-  const fields = Object.entries(changes.metadata ?? {}).map(([name, value]) => [name, value ?? undefined] as const);
-  const metadata = setFields(now.metadata, fields);
+  const metadata = mergeMetadata(now.metadata, changes.metadata);
   const { importance = now.importance } = changes;
   const changed = pickChanged(now, { tags, metadata, importance });
   return isTooLarge(changed) ? 'too large' : changed;
@@ -35,8 +34,8 @@ export function getNewLabels(now: Labels, changes: ManyChanges): ChangedLabels |
 /**
  * Returns the labels that take a change of a memory back. A label that nobody has changed since gets its earlier value.
  * Of tags and metadata that somebody has changed since, only this is taken back: a tag that the change added goes, a tag
- * that it removed returns, and a field of metadata that still has its new value gets its earlier one. Labels that would
- * become too large stay.
+ * that it removed returns, and a field of metadata that still has its new value gets its earlier one. Tags and
+ * fields that would exceed the limits for tags and metadata do not return.
  *
  * @param now the present labels
  * @param change the values before and after the change, of the labels that it changed
@@ -48,29 +47,34 @@ export function getRestoredLabels(
   const tags = restoreTags(now.tags, before.tags, after.tags);
   const metadata = restoreMetadata(now.metadata, before.metadata, after.metadata);
   const importance = after.importance === now.importance ? before.importance : undefined;
-  return pickChanged(now, {
-    tags: isTooLarge({ tags }) ? now.tags : tags,
-    metadata: isTooLarge({ metadata }) ? now.metadata : metadata,
-    importance: importance ?? now.importance,
-  });
+  return pickChanged(now, { tags, metadata, importance: importance ?? now.importance });
 }
 
 function restoreTags(now: string[], before: string[] = [], after: string[] = []): string[] {
   if (isDeepStrictEqual(now, after)) return before;
   const isAdded = (tag: string) => after.includes(tag) && !before.includes(tag);
-  const removed = before.filter((tag) => !after.includes(tag));
-  return [...new Set([...now.filter((tag) => !isAdded(tag)), ...removed])];
+  const left = now.filter((tag) => !isAdded(tag));
+  const missing = before.filter((tag) => !after.includes(tag) && !left.includes(tag));
+  return [...left, ...missing.slice(0, Math.max(0, LIMITS.tags - left.length))];
 }
 
 function restoreMetadata(now: Metadata, before: Metadata = {}, after: Metadata = {}): Metadata {
   if (isDeepStrictEqual(now, after)) return before;
   const [fields, earlier, changed] = [toFields(now), toFields(before), toFields(after)];
   const isOfChange = (name: string) => !isSame(earlier, changed, name) && isSame(fields, changed, name);
-  const names = [...earlier.keys(), ...changed.keys()].filter(isOfChange);
-  return setFields(
-    now,
-    names.map((name) => [name, earlier.get(name)]),
-  );
+  const names = [...new Set([...earlier.keys(), ...changed.keys()])].filter(isOfChange);
+  for (const name of names) if (!earlier.has(name)) fields.delete(name);
+  // Each field adds its own bytes and a comma; the first one adds none.
+  let bytes = fields.size === 0 ? 1 : countBytes(Object.fromEntries(fields));
+  for (const name of names) {
+    if (!earlier.has(name)) continue;
+    const left = fields.has(name) ? bytes - countBytes({ [name]: fields.get(name) }) : bytes - 1;
+    const restored = left + countBytes({ [name]: earlier.get(name) });
+    if (restored > LIMITS.metadataBytes) continue;
+    fields.set(name, earlier.get(name));
+    bytes = restored;
+  }
+  return Object.fromEntries(fields);
 }
 
 /** Fields of metadata by name. No value is undefined, because metadata is JSON. */
@@ -80,11 +84,10 @@ const toFields = (metadata: Metadata): Fields => new Map(Object.entries(metadata
 
 const isSame = (one: Fields, other: Fields, name: string) => isDeepStrictEqual(one.get(name), other.get(name));
 
-/** Returns metadata with other values of some fields. Undefined removes a field. */
-function setFields(metadata: Metadata, changes: readonly (readonly [name: string, value: unknown])[]): Metadata {
+function mergeMetadata(metadata: Metadata, changes: ManyChanges['metadata'] = {}): Metadata {
   const fields = toFields(metadata);
-  for (const [name, value] of changes) {
-    if (value === undefined) fields.delete(name);
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === null) fields.delete(name);
     else fields.set(name, value);
   }
   return Object.fromEntries(fields);
@@ -99,5 +102,9 @@ function pickChanged(now: Labels, wanted: Labels): ChangedLabels {
 }
 
 function isTooLarge({ tags = [], metadata = {} }: ChangedLabels): boolean {
-  return tags.length > LIMITS.tags || Buffer.byteLength(JSON.stringify(metadata)) > LIMITS.metadataBytes;
+  return tags.length > LIMITS.tags || countBytes(metadata) > LIMITS.metadataBytes;
+}
+
+function countBytes(metadata: Metadata): number {
+  return Buffer.byteLength(JSON.stringify(metadata));
 }
