@@ -2,7 +2,7 @@ import { AdministrationClient } from '@memoryd/client/administration';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { runServer } from '../../../packages/server/conformance/process.ts';
-import { hasBrowser, useStage } from './browser.ts';
+import { getRow, hasBrowser, useStage } from './browser.ts';
 
 const KEY = 'a-key-that-a-setting-gives-and-nobody-guesses';
 
@@ -145,7 +145,7 @@ describe.runIf(hasBrowser())('dashboard of a service with API keys', () => {
     const { page, close } = await stage.visit(`/ui/#/?tag=secret-lamp&open=${id}`);
     const toasts = page.locator('.toasts');
     await signIn(page, ofAnna);
-    await page.locator('[aria-rowindex="2"]').focus();
+    await getRow(page, 1).focus();
     await page.keyboard.press('x');
     await page.keyboard.press('t');
     await page.getByRole('combobox', { name: 'Tag 1 memory' }).fill('old');

@@ -139,6 +139,10 @@ export async function openWithEvents(page: Page, address: string): Promise<void>
   await isOpen;
 }
 
+/** Returns a row of the table whose memory is loaded: keys do nothing in a row that is loading. Counts from 1. */
+export const getRow = (page: Page, position: number) =>
+  page.locator(`[aria-rowindex="${position + 1}"]:not([aria-busy="true"])`);
+
 /** Answers a request of a page with an error after which the page does not try again by itself. */
 export const fail = (route: Route): Promise<void> =>
   route.fulfill({ status: 500, json: { error: { code: 'INTERNAL_ERROR', message: 'the database is broken' } } });

@@ -5,7 +5,7 @@ import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createTemporaryFolder } from '../../../packages/server/conformance/folders.ts';
 import { freePort, launch, untilHealthy } from '../../../packages/server/conformance/process.ts';
 import { WORDS_ONLY } from '../../../packages/server/conformance/under-test.ts';
-import { getViolations, hasBrowser, hold, openWithEvents, useStage, type Visit } from './browser.ts';
+import { getRow, getViolations, hasBrowser, hold, openWithEvents, useStage, type Visit } from './browser.ts';
 
 /** Time after which a forget is sent. */
 const FORGET_DELAY_MS = 10_000;
@@ -42,7 +42,7 @@ describe.runIf(hasBrowser())('bulk actions', () => {
     await page.goto(`${stage.url}/ui/#/${address}`);
     await row(1).waitFor();
   };
-  const row = (position: number) => page.locator(`[aria-rowindex="${position + 1}"]`);
+  const row = (position: number) => getRow(page, position);
   const press = async (...keys: string[]) => {
     for (const key of keys) await page.keyboard.press(key);
   };
@@ -436,7 +436,7 @@ describe.runIf(hasBrowser())('bulk actions when the service dies', () => {
     await page.goto('about:blank');
     await page.goto(`http://127.0.0.1:${port}/ui/#/?tag=log`);
     await page.locator('.table-text').first().waitFor();
-    await page.locator('[aria-rowindex="2"]').focus();
+    await getRow(page, 1).focus();
     await page.keyboard.press('Control+a');
     await button(page, 'Select all').click();
     await bar(page).getByText('3,000 selected of 3,000').waitFor();
@@ -501,7 +501,7 @@ describe.runIf(hasBrowser())('bulk actions when the service dies', () => {
     await button(page, 'Undo').click();
     await toast(page, 'Not everything is undone.').waitFor();
     await start();
-    await toast(page, /^Undone\./).waitFor();
+    await toast(page, /^Undone in/).waitFor();
     expect(await countTagged('read')).toBe(0);
     await button(page, 'Dismiss').click();
     await enterTag('again');
@@ -509,7 +509,7 @@ describe.runIf(hasBrowser())('bulk actions when the service dies', () => {
     await killDuring(() => button(page, 'Undo').click());
     await toast(page, 'Not everything is undone.').waitFor();
     await start();
-    await toast(page, /^Undone\./).waitFor();
+    await toast(page, /^Undone in/).waitFor();
     expect(await countTagged('again')).toBe(0);
     expect(await countTagged('log')).toBe(COUNT);
   });
@@ -573,7 +573,7 @@ describe.runIf(hasBrowser())('bulk actions when the service dies', () => {
     await openNext();
     await toast(page, 'Tagging 3,000 memories was interrupted').waitFor();
     await button(page, 'Undo').click();
-    await toast(page, 'Undone.').waitFor();
+    await toast(page, 'Undone in').waitFor();
     expect(await getLabels()).toEqual(before);
   });
 

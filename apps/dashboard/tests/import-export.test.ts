@@ -6,7 +6,7 @@ import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createTemporaryFolder } from '../../../packages/server/conformance/folders.ts';
 import { freePort, launch, untilHealthy } from '../../../packages/server/conformance/process.ts';
 import { WORDS_ONLY } from '../../../packages/server/conformance/under-test.ts';
-import { getViolations, hasBrowser, hold, useStage, type Visit } from './browser.ts';
+import { getRow, getViolations, hasBrowser, hold, useStage, type Visit } from './browser.ts';
 
 const COUNT = 600;
 
@@ -42,7 +42,7 @@ describe.runIf(hasBrowser())('export and import', () => {
     return () => visit.close();
   });
 
-  const row = (position: number) => page.locator(`[aria-rowindex="${position + 1}"]`);
+  const row = (position: number) => getRow(page, position);
   const goTo = async (address: string) => {
     await page.goto('about:blank');
     await page.goto(`${stage.url}/ui/#/${address}`);

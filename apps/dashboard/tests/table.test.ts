@@ -2,7 +2,7 @@ import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { FIXTURE_SIZE } from '../fixtures/memories.ts';
-import { hasBrowser, hold, useStage, type Visit } from './browser.ts';
+import { getRow, hasBrowser, hold, useStage, type Visit } from './browser.ts';
 
 const COUNT = 3000;
 const UNAVAILABLE = { error: { code: 'UNAVAILABLE', message: 'starting' } };
@@ -36,7 +36,7 @@ describe.runIf(hasBrowser())('table of memories', () => {
     await page.goto(`${stage.url}/ui/#/${address}`);
   };
   const grid = () => page.getByRole('grid', { name: 'Memories' });
-  const row = (position: number) => page.locator(`[aria-rowindex="${position + 1}"]`);
+  const row = (position: number) => getRow(page, position);
   const texts = () => page.locator('.table-text');
   const status = () => page.locator('.table-status').getByRole('status');
   const focusedPosition = () =>
