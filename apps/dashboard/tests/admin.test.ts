@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { AdministrationClient } from '@memoryd/client/administration';
 import type { Page } from 'playwright-core';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { hasBrowser, hold, useStage, type Visit } from './browser.ts';
+import { hasBrowser, hold, intercept, useStage, type Visit } from './browser.ts';
 
 /** Stores memories of a user. */
 const toMemories = (user_id: string, count: number) =>
@@ -78,7 +78,7 @@ describe.runIf(hasBrowser())('Admin', () => {
   it('shows why a user was not forgotten, and the current list after the dialog is closed', async () => {
     await stage.memory.storeBatch(toMemories('kept', 1));
     await goTo('admin');
-    await page.route('**/memories?*', (route) =>
+    await intercept(page, '**/memories?*', (route) =>
       route.request().method() === 'DELETE' ? route.abort() : route.continue(),
     );
     await button('Forget kept').click();
@@ -151,7 +151,7 @@ describe.runIf(hasBrowser())('Admin', () => {
       at: new Date(now - (4 - i) * 300_000).toISOString(),
       ...{ recalls: ms === null ? 0 : 10, stores: 0, errors: 0, p50_ms: ms, p99_ms: ms },
     }));
-    await page.route('**/stats/history', (route) => route.fulfill({ json: { period_seconds: 300, periods } }));
+    await intercept(page, '**/stats/history', (route) => route.fulfill({ json: { period_seconds: 300, periods } }));
     await goTo('admin?tab=service');
     const lines = page.locator('.chart', { hasText: 'Latency' }).locator('path');
     await lines.first().waitFor({ state: 'attached' });
@@ -170,7 +170,7 @@ describe.runIf(hasBrowser())('Admin', () => {
   });
 
   it('saves no file if the backup is cut off, and shows the error', async () => {
-    await page.route('**/backup', (route) => route.abort());
+    await intercept(page, '**/backup', (route) => route.abort());
     await goTo('admin?tab=service');
     await button('Download backup').click();
     await page.getByRole('alert').waitFor({ timeout: 30_000 });

@@ -11,8 +11,8 @@ import {
 } from '../../../packages/server/conformance/process.ts';
 import { fixtureMemories } from '../fixtures/memories.ts';
 
-/** A pattern that no URL matches. */
-const NO_REQUEST = /^$/;
+/** Path of a request that `intercept` always answers. */
+const PROBE = '/health?intercepted';
 
 const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
 
@@ -102,9 +102,6 @@ export function useStage({ apiKey, isEmpty = false, ...options }: StageOptions =
       const context = await started(browser).newContext({ locale: 'en-GB', timezoneId: 'Europe/Lisbon', ...options });
       // Long, because a loaded machine may be slow.
       context.setDefaultTimeout(60_000);
-      // A request that a page sends right after its first `route` may pass unrouted. So every page has a route from the
-      // beginning.
-      await context.route(NO_REQUEST, () => undefined);
       const page = await context.newPage();
       const problems = getProblems(page, `http://127.0.0.1:${started(server).port}/`);
       await page.goto(`http://127.0.0.1:${started(server).port}${path}`);
@@ -143,6 +140,27 @@ export async function openWithEvents(page: Page, address: string): Promise<void>
 export const getRow = (page: Page, position: number) =>
   page.locator(`[aria-rowindex="${position + 1}"]:not([aria-busy="true"])`);
 
+/**
+ * Handles the requests of a page to `path` from now on. Playwright alone lets requests pass that a page sends right after
+ * its first route, so this waits until a request is handled.
+ */
+export async function intercept(
+  page: Page,
+  path: string | RegExp,
+  handle: (route: Route) => Promise<unknown>,
+): Promise<void> {
+  await page.route(path, handle);
+  // No request of the next page passes.
+  if (page.url() === 'about:blank') return;
+  await page.route(
+    ({ pathname, search }) => pathname + search === PROBE,
+    (route) => route.fulfill({ body: 'intercepted' }),
+  );
+  const probe = (url: string) => fetch(url).then((response) => response.text());
+  const getAnswer = () => page.evaluate(probe, new URL(PROBE, page.url()).href).catch(() => undefined);
+  await expect.poll(getAnswer).toBe('intercepted');
+}
+
 /** Answers a request of a page with an error after which the page does not try again by itself. */
 export const fail = (route: Route): Promise<void> =>
   route.fulfill({ status: 500, json: { error: { code: 'INTERNAL_ERROR', message: 'the database is broken' } } });
@@ -153,7 +171,7 @@ export async function hold(page: Page, path: string | RegExp): Promise<() => voi
   const released = new Promise<void>((resolve) => {
     release = resolve;
   });
-  await page.route(path, async (route) => {
+  await intercept(page, path, async (route) => {
     await released;
     // The page may have aborted the request.
     await route.continue().catch(() => undefined);

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../../../packages/server/conformance/process.ts';
-import { hasBrowser, openWithEvents, useStage, type Visit } from './browser.ts';
+import { hasBrowser, intercept, openWithEvents, useStage, type Visit } from './browser.ts';
 
 describe.runIf(hasBrowser())('consolidation', () => {
   const stage = useStage();
@@ -113,7 +113,7 @@ describe.runIf(hasBrowser())('consolidation', () => {
     expect((await stage.memory.memory(lamp.id)).tier).toBe('working');
     expect((await stage.memory.memory(rug.id)).tier).toBe('episodic');
     const other = page.locator('.change-line', { hasText: 'The rug lies in the study' });
-    await page.route('**/consolidations/*/undo*', (route) => route.abort());
+    await intercept(page, '**/consolidations/*/undo*', (route) => route.abort());
     await other.getByRole('button', { name: 'Undo this change' }).click();
     await other.getByRole('alert').waitFor({ timeout: 30_000 });
     expect(await other.getByText('Undone').count()).toBe(0);

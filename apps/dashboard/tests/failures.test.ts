@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { createTemporaryFolder } from '../../../packages/server/conformance/folders.ts';
 import { eventually, freePort, launch, untilHealthy } from '../../../packages/server/conformance/process.ts';
 import { WORDS_ONLY } from '../../../packages/server/conformance/under-test.ts';
-import { fail, hasBrowser, hold, useStage, type Visit } from './browser.ts';
+import { fail, hasBrowser, hold, intercept, useStage, type Visit } from './browser.ts';
 
 describe.runIf(hasBrowser())('dashboard during failures', () => {
   const stage = useStage();
@@ -23,7 +23,7 @@ describe.runIf(hasBrowser())('dashboard during failures', () => {
 
   it('distinguishes a memory that failed to load from a missing one', async () => {
     const { id } = await stage.memory.consolidate();
-    await page.route('**/memories/*', (route) => route.abort());
+    await intercept(page, '**/memories/*', (route) => route.abort());
     await goTo(`run?id=${id}`);
     await page.getByText('Text not loaded').first().waitFor({ timeout: 20_000 });
     expect(await page.getByText('forgotten, expired or archived').count()).toBe(0);
@@ -34,7 +34,7 @@ describe.runIf(hasBrowser())('dashboard during failures', () => {
     await goTo(`?open=${id}`);
     await button(/^Edit$/).click();
     await page.getByRole('textbox', { name: 'Text', exact: true }).fill('The well is shallow');
-    await page.route('**/memories/*', fail);
+    await intercept(page, '**/memories/*', fail);
     await button('Save').click();
     await page.getByText('Changes saved.').waitFor();
     await page.getByRole('alert').waitFor({ timeout: 20_000 });
@@ -46,7 +46,7 @@ describe.runIf(hasBrowser())('dashboard during failures', () => {
   it('shows an error with the list if the next page fails to load, and retries', async () => {
     const turns = Array.from({ length: 250 }, (_, i) => ({ content: `Talk ${i}`, session_id: `talk-${1000 + i}` }));
     expect((await stage.memory.storeBatch(turns)).failed_count).toBe(0);
-    await page.route('**/sessions?*cursor=*', fail);
+    await intercept(page, '**/sessions?*cursor=*', fail);
     await goTo('sessions');
     await page.locator('.row').first().waitFor();
     await eventually('the end of the first page', 20_000, async () => {
@@ -112,7 +112,7 @@ describe.runIf(hasBrowser())('dashboard during failures', () => {
   });
 
   it('shows an error that does not pass above the list, with a button that loads the list again', async () => {
-    await page.route('**/sessions?*', fail);
+    await intercept(page, '**/sessions?*', fail);
     await goTo('sessions');
     await page.getByRole('alert').waitFor();
     await page.unroute('**/sessions?*');

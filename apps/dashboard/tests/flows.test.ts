@@ -2,7 +2,7 @@ import { getScoreWord } from '@memoryd/contract/score-words';
 import type { Page } from 'playwright-core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../../../packages/server/conformance/process.ts';
-import { fail, hasBrowser, hold, useStage, type Visit } from './browser.ts';
+import { fail, hasBrowser, hold, intercept, useStage, type Visit } from './browser.ts';
 
 describe.runIf(hasBrowser())('dashboard', () => {
   const stage = useStage();
@@ -101,7 +101,7 @@ describe.runIf(hasBrowser())('dashboard', () => {
         return tags.every((one) => one.includes('travel')) || undefined;
       });
       await page.reload();
-      expect(await page.locator('.chip').allInnerTexts()).toHaveLength(2);
+      await expect.poll(() => page.locator('.chip').count()).toBe(2);
       await button(/Remove filter Tier/).click();
       await button(/Remove filter Tag travel/).click();
       expect(await page.locator('.chip').count()).toBe(0);
@@ -213,7 +213,7 @@ describe.runIf(hasBrowser())('dashboard', () => {
     await page.getByRole('searchbox').fill('piano');
     await page.locator('.result').first().waitFor();
     expect(await page.getByRole('alert').count()).toBe(0);
-    await page.route('**/recall?*', (route) => route.abort());
+    await intercept(page, '**/recall?*', (route) => route.abort());
     await page.getByRole('combobox', { name: /^Results/ }).selectOption('5');
     await page.getByRole('alert').waitFor({ timeout: 20_000 });
     expect(await page.locator('.result').count()).toBe(0);
@@ -221,7 +221,7 @@ describe.runIf(hasBrowser())('dashboard', () => {
   });
 
   it('shows an error for a failed request, and retries on request', async () => {
-    await page.route('**/memories?*', fail);
+    await intercept(page, '**/memories?*', fail);
     await goTo('?dir=asc');
     await page.getByRole('alert').waitFor({ timeout: 20_000 });
     await page.unroute('**/memories?*');
@@ -231,7 +231,7 @@ describe.runIf(hasBrowser())('dashboard', () => {
   });
 
   it('shows an error in a view that throws, while the other views keep working', async () => {
-    await page.route('**/memories?*', (route) => route.fulfill({ json: { memories: [{ id: 'odd' }], total: 1 } }));
+    await intercept(page, '**/memories?*', (route) => route.fulfill({ json: { memories: [{ id: 'odd' }], total: 1 } }));
     await goTo('?dir=asc');
     await page.getByRole('heading', { name: 'This view could not be shown' }).waitFor();
     await page.getByRole('link', { name: 'Recall', exact: true }).click();

@@ -6,7 +6,7 @@ import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createTemporaryFolder } from '../../../packages/server/conformance/folders.ts';
 import { freePort, launch, untilHealthy } from '../../../packages/server/conformance/process.ts';
 import { WORDS_ONLY } from '../../../packages/server/conformance/under-test.ts';
-import { getRow, getViolations, hasBrowser, hold, useStage, type Visit } from './browser.ts';
+import { getRow, getViolations, hasBrowser, hold, intercept, useStage, type Visit } from './browser.ts';
 
 const COUNT = 600;
 
@@ -151,7 +151,7 @@ describe.runIf(hasBrowser())('export and import', () => {
   });
 
   it('says that an export has failed, and exports everything on request', async () => {
-    await page.route(/\/memories\?.*cursor=/, (route) => route.abort());
+    await intercept(page, /\/memories\?.*cursor=/, (route) => route.abort());
     await button(page, 'Export').click();
     await button(page, 'JSON lines').click();
     await toast(page, 'Not saved').waitFor();

@@ -2,7 +2,7 @@ import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { FIXTURE_SIZE } from '../fixtures/memories.ts';
-import { getRow, hasBrowser, hold, useStage, type Visit } from './browser.ts';
+import { getRow, hasBrowser, hold, intercept, useStage, type Visit } from './browser.ts';
 
 const COUNT = 3000;
 const UNAVAILABLE = { error: { code: 'UNAVAILABLE', message: 'starting' } };
@@ -49,7 +49,7 @@ describe.runIf(hasBrowser())('table of memories', () => {
   const top = (position: number) => row(position).evaluate((one) => Math.round(one.getBoundingClientRect().top));
 
   it('loads its rows again by itself after the service was unavailable', async () => {
-    await page.route('**/memories?*', (route) => route.fulfill({ status: 503, json: UNAVAILABLE }));
+    await intercept(page, '**/memories?*', (route) => route.fulfill({ status: 503, json: UNAVAILABLE }));
     await goTo('?tag=sea');
     await page.getByRole('alert').waitFor({ timeout: 30_000 });
     await page.unroute('**/memories?*');
@@ -375,7 +375,7 @@ describe.runIf(hasBrowser())('table of memories', () => {
   });
 
   it('shows an error above the rows that are loaded, and loads by itself when the service responds again', async () => {
-    await page.route('**/memories?*offset=*', (route) => route.abort());
+    await intercept(page, '**/memories?*offset=*', (route) => route.abort());
     await grid().evaluate((one) => one.scrollTo(0, 2000 * 36));
     await page.getByRole('alert').waitFor({ timeout: 30_000 });
     expect(await grid().isVisible()).toBe(true);

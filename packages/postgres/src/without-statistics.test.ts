@@ -118,6 +118,28 @@ it('a change that deletes expired records reads a few of them, however many ther
   expect(Math.max(...Object.values(rows))).toBeLessThan(MEMORIES / 4);
 });
 
+it('a change deletes only a part of many expired records if the statistics are of one record', async () => {
+  const { connection } = await openTwice(server);
+  for (const table of ['bulk_change', 'changed_memory']) {
+    await connection.run(sql`ALTER TABLE ${raw(table)} SET (autovacuum_enabled = false)`);
+  }
+  await connection.run(sql`
+    INSERT INTO bulk_change (namespace, no, id, user_id, agent_id, digest, expires_at, arrived_until)
+    VALUES ('default', -1, 'old', '', '', '', 0, 0)`);
+  const store = (from: number, to: number) =>
+    connection.run(sql`
+      INSERT INTO changed_memory (namespace, change, ordinal, before, after)
+      SELECT 'default', -1, i, '{}', '{}' FROM generate_series(CAST(${from} AS int), ${to}) AS i`);
+  await store(1, 1);
+  for (const table of ['bulk_change', 'changed_memory']) await connection.run(sql`ANALYZE ${raw(table)}`);
+  await store(2, 130);
+  const at = NOW + 25 * 60 * 60 * 1000;
+  const dropped = await connection.write({ exclusiveNamespaces: [], shared: [] }, (transaction) =>
+    writeVerbs.dropChanges(transaction, at, 50),
+  );
+  expect(dropped).toEqual({ count: 50, more: true });
+});
+
 it('forgetting a text with many words reads its postings once if the statistics are from a nearly empty table', async () => {
   const { storage, connection } = await openTwice(server);
   const store = (words: number) => {

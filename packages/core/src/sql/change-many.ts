@@ -368,13 +368,16 @@ export async function dropChanges(queries: Queries, now: number, limit: number):
   const { skipLocked } = queries.dialect;
   const expired = sql`SELECT namespace, no FROM bulk_change WHERE expires_at <= ${now} ORDER BY expires_at`;
   if (!(await queries.row(sql`${expired} LIMIT 1`))) return { count: 0, more: false };
+  // Materialized, because PostgreSQL may run a subquery for each row, and the limit would then hold for each row.
   const memories = await queries.run(sql`
-    DELETE FROM changed_memory WHERE (namespace, change, ordinal) IN (
+    WITH old AS MATERIALIZED (
       SELECT c.namespace, c.change, c.ordinal FROM (${expired} LIMIT ${limit}) AS e
-      CROSS JOIN changed_memory c WHERE c.namespace = e.namespace AND c.change = e.no LIMIT ${limit} ${skipLocked})`);
+      CROSS JOIN changed_memory c WHERE c.namespace = e.namespace AND c.change = e.no LIMIT ${limit} ${skipLocked})
+    DELETE FROM changed_memory WHERE (namespace, change, ordinal) IN (SELECT namespace, change, ordinal FROM old)`);
   if (memories === limit) return { count: memories, more: true };
   const changes = await queries.run(sql`
-    DELETE FROM bulk_change WHERE expires_at <= ${now} AND (namespace, no) IN (${expired} LIMIT ${limit} ${skipLocked})
+    WITH old AS MATERIALIZED (${expired} LIMIT ${limit} ${skipLocked})
+    DELETE FROM bulk_change WHERE expires_at <= ${now} AND (namespace, no) IN (SELECT namespace, no FROM old)
       AND NOT EXISTS (
         SELECT 1 FROM changed_memory c WHERE c.namespace = bulk_change.namespace AND c.change = bulk_change.no)`);
   return { count: memories + changes, more: changes === limit };

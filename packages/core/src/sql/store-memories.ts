@@ -256,9 +256,12 @@ const NAMED = { namespace: 'text', supersedes: 'text' } as const;
 
 /** See `Storage.dropIdempotencyKeys`. */
 export async function dropIdempotencyKeys(queries: Queries, usedBefore: number, limit: number): Promise<StepResult> {
+  // Materialized, because PostgreSQL may run a subquery for each row, and the limit would then hold for each row.
   const count = await queries.run(sql`
-    DELETE FROM idempotency_key WHERE (namespace, user_id, agent_id, key) IN (
+    WITH old AS MATERIALIZED (
       SELECT namespace, user_id, agent_id, key FROM idempotency_key WHERE used_at < ${usedBefore} LIMIT ${limit}
-      ${queries.dialect.skipLocked})`);
+      ${queries.dialect.skipLocked})
+    DELETE FROM idempotency_key WHERE (namespace, user_id, agent_id, key) IN (
+      SELECT namespace, user_id, agent_id, key FROM old)`);
   return { count, more: count === limit };
 }
