@@ -123,6 +123,7 @@ describe.runIf(hasBrowser())('bulk actions', () => {
     await press('Control+a', 'Control+a');
     await bar(page).getByText(`${total} selected of ${total}`).waitFor();
     await button(page, 'Tag…').click();
+    await page.locator('.bulk-form :focus').waitFor();
     await page.keyboard.type('seven');
     await press('Enter');
     await toast(page, /^Tagged/).waitFor();

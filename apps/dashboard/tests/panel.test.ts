@@ -32,6 +32,8 @@ describe.runIf(hasBrowser())('the panel of one memory', () => {
     await panel().locator('.memory .memory-text', { hasText: content }).first().waitFor();
   };
   const button = (name: string | RegExp) => panel().getByRole('button', { name, exact: true });
+  /** The field that gets the focus when a form is open. */
+  const focusedField = () => panel().locator('form :focus');
   const textField = () => panel().getByRole('textbox', { name: 'Text', exact: true });
   const section = (name: string) => panel().getByRole('region', { name, exact: true });
   const store = async (content: string, fields: object = {}) => (await stage.memory.store({ content, ...fields })).id;
@@ -92,6 +94,7 @@ describe.runIf(hasBrowser())('the panel of one memory', () => {
     const id = await store('The shop is open on Sundays', { created_at: '2026-01-01T00:00:00Z' });
     await open(id);
     await button('No longer true…').click();
+    await focusedField().waitFor();
     await page.keyboard.press('Control+Enter');
     await page.getByText('Changes saved.').waitFor();
     expect(Date.parse((await read(id)).valid_to ?? '')).toBeLessThanOrEqual(Date.now());
@@ -107,6 +110,7 @@ describe.runIf(hasBrowser())('the panel of one memory', () => {
     await page.goto(`${stage.url}/ui/#/?tag=people`);
     await page.getByRole('row', { name: /Noor lives/ }).click();
     await button('Correct…').click();
+    await focusedField().waitFor();
     await page.keyboard.press('Control+A');
     await page.keyboard.type('Noor lives in Faro');
     await page.keyboard.press('Control+Enter');
