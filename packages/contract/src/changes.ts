@@ -87,10 +87,7 @@ export type UpdateManyResponse = Type.Static<typeof UpdateManyResponse>;
 export const UndoChangeResponse = Type.Object({
   status: Type.Literal('undone'),
   id: ChangeId,
-  restored_count: Type.Integer({
-    minimum: 0,
-    description: 'Number of memories that have earlier values again.',
-  }),
+  restored_count: Type.Integer({ minimum: 0, description: 'Number of memories that have earlier values again.' }),
   kept_count: Type.Integer({
     minimum: 0,
     description:

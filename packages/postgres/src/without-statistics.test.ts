@@ -11,6 +11,8 @@ import { createRecallWriter } from './recall-entry.ts';
 const MEMORIES = 4000;
 const WORDS = 20_000;
 const NOW = 10;
+/** A change deletes the records of others a day after their end. */
+const NEXT_DAY = NOW + 25 * 60 * 60 * 1000;
 const PAGE = { limit: 10, maxBytes: 1e6 };
 const HERON: MemoryFilter = { words: { whole: ['heron'], beginnings: [] } };
 
@@ -20,12 +22,15 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
+/** Keeps the statistics of tables as they are until the test itself renews them. */
+async function keepStatistics(connection: Connection, tables: readonly string[]): Promise<void> {
+  for (const table of tables) await connection.run(sql`ALTER TABLE ${raw(table)} SET (autovacuum_enabled = false)`);
+}
+
 /** Returns a database with memories that the planner has no statistics of. */
 async function createFilledDatabase(): Promise<Connection> {
   const { storage, connection } = await openTwice(server);
-  for (const table of ['memory', 'attribute', 'memory_words', 'field_history', 'recall_entry', 'posting']) {
-    await connection.run(sql`ALTER TABLE ${raw(table)} SET (autovacuum_enabled = false)`);
-  }
+  await keepStatistics(connection, ['memory', 'attribute', 'memory_words', 'field_history', 'recall_entry', 'posting']);
   const memories = Array.from({ length: MEMORIES }, (_, i) =>
     newMemory({ id: `m${i}`, content: `heron ${i}`, userId: 'ada', tags: ['trip'], createdAt: 1 }),
   );
@@ -94,15 +99,11 @@ it.each<[string, { filter: MemoryFilter; ids?: string[] }]>([
 
 it('a change that deletes expired records reads a few of them, however many there are', async () => {
   const { connection } = await openTwice(server);
-  for (const table of ['bulk_change', 'changed_memory']) {
-    await connection.run(sql`ALTER TABLE ${raw(table)} SET (autovacuum_enabled = false)`);
-  }
-  // A change deletes the records of others a day after their end.
-  const at = NOW + 25 * 60 * 60 * 1000;
+  await keepStatistics(connection, ['bulk_change', 'changed_memory']);
   // One expired change with many memories, and others with one that are not expired.
   await connection.run(sql`
     INSERT INTO bulk_change (namespace, no, id, user_id, agent_id, digest, expires_at, arrived_until)
-    SELECT 'default', -i, 'change ' || i, '', '', '', CASE WHEN i = 1 THEN 0 ELSE ${at} END, 0
+    SELECT 'default', -i, 'change ' || i, '', '', '', CASE WHEN i = 1 THEN 0 ELSE ${NEXT_DAY} END, 0
     FROM generate_series(1, ${MEMORIES}) AS i`);
   await connection.run(sql`
     INSERT INTO changed_memory (namespace, change, ordinal, before, after)
@@ -111,7 +112,7 @@ it('a change that deletes expired records reads a few of them, however many ther
   const named = { id: 'next', userId: '', agentId: '', digest: 'digest' };
   const rows = await connection.write({ exclusiveNamespaces: ['default'], shared: [] }, (transaction) =>
     countReadRows(transaction, (queries: Queries) =>
-      writeVerbs.beginChange({ ...transaction, ...queries }, 'default', named, at),
+      writeVerbs.beginChange({ ...transaction, ...queries }, 'default', named, NEXT_DAY),
     ),
   );
   expect(rows.changed_memory).toBeGreaterThan(0);
@@ -120,9 +121,7 @@ it('a change that deletes expired records reads a few of them, however many ther
 
 it('a change deletes only a part of many expired records if the statistics are of one record', async () => {
   const { connection } = await openTwice(server);
-  for (const table of ['bulk_change', 'changed_memory']) {
-    await connection.run(sql`ALTER TABLE ${raw(table)} SET (autovacuum_enabled = false)`);
-  }
+  await keepStatistics(connection, ['bulk_change', 'changed_memory']);
   await connection.run(sql`
     INSERT INTO bulk_change (namespace, no, id, user_id, agent_id, digest, expires_at, arrived_until)
     VALUES ('default', -1, 'old', '', '', '', 0, 0)`);
@@ -133,9 +132,8 @@ it('a change deletes only a part of many expired records if the statistics are o
   await store(1, 1);
   for (const table of ['bulk_change', 'changed_memory']) await connection.run(sql`ANALYZE ${raw(table)}`);
   await store(2, 130);
-  const at = NOW + 25 * 60 * 60 * 1000;
   const dropped = await connection.write({ exclusiveNamespaces: [], shared: [] }, (transaction) =>
-    writeVerbs.dropChanges(transaction, at, 50),
+    writeVerbs.dropChanges(transaction, NEXT_DAY, 50),
   );
   expect(dropped).toEqual({ count: 50, more: true });
 });
@@ -146,7 +144,7 @@ it('forgetting a text with many words reads its postings once if the statistics 
     const content = Array.from({ length: words }, (_, i) => `word${i.toString(36)}`).join(' ');
     return storage.storeMany([newMemory({ id: `m${words}`, content })]);
   };
-  await connection.run(sql`ALTER TABLE posting SET (autovacuum_enabled = false)`);
+  await keepStatistics(connection, ['posting']);
   // The table and its indexes stay long, and the planner learns that few rows are in them.
   await store(30_000);
   await connection.run(sql`DELETE FROM posting`);

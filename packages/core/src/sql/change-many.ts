@@ -160,14 +160,15 @@ export async function changeBatch(
   const written: Change[] = [];
   const records: { ordinal: number; before: string; after: string }[] = [];
   for (const target of found) {
-    const fields = getNewLabels(toLabels(target), changes);
+    const labels = toLabels(target);
+    const fields = getNewLabels(labels, changes);
     const result = fields === 'too large' ? 'refused' : Object.keys(fields).length === 0 ? 'unchanged' : 'updated';
     counts[result]++;
     if (fields === 'too large' || result === 'unchanged') continue;
     written.push({ target, fields });
     records.push({
       ordinal: target.ordinal,
-      before: JSON.stringify(pickLabels(toLabels(target), fields)),
+      before: JSON.stringify(pickLabels(labels, fields)),
       after: JSON.stringify(fields),
     });
   }
@@ -368,7 +369,6 @@ export async function dropChanges(queries: Queries, now: number, limit: number):
   const { skipLocked } = queries.dialect;
   const expired = sql`SELECT namespace, no FROM bulk_change WHERE expires_at <= ${now} ORDER BY expires_at`;
   if (!(await queries.row(sql`${expired} LIMIT 1`))) return { count: 0, more: false };
-  // Materialized, because PostgreSQL may run a subquery for each row, and the limit would then hold for each row.
   const memories = await queries.run(sql`
     WITH old AS MATERIALIZED (
       SELECT c.namespace, c.change, c.ordinal FROM (${expired} LIMIT ${limit}) AS e

@@ -190,7 +190,8 @@ export interface Dialect {
   countsWith(namespace: string): Sql;
   /**
    * Query suffix that locks the rows, and skips rows locked by other transactions. Empty in SQLite, which has one
-   * writer.
+   * writer. As a part of a statement, such a query must be materialized: PostgreSQL may run a subquery for each row, and
+   * its LIMIT would then hold for each row.
    */
   readonly skipLocked: Sql;
   /** Query suffix that locks the rows against changes until the transaction ends. Empty in SQLite. */

@@ -256,7 +256,6 @@ const NAMED = { namespace: 'text', supersedes: 'text' } as const;
 
 /** See `Storage.dropIdempotencyKeys`. */
 export async function dropIdempotencyKeys(queries: Queries, usedBefore: number, limit: number): Promise<StepResult> {
-  // Materialized, because PostgreSQL may run a subquery for each row, and the limit would then hold for each row.
   const count = await queries.run(sql`
     WITH old AS MATERIALIZED (
       SELECT namespace, user_id, agent_id, key FROM idempotency_key WHERE used_at < ${usedBefore} LIMIT ${limit}
