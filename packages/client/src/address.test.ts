@@ -19,8 +19,9 @@ describe('toPath', () => {
     );
   });
 
-  it.each(['', '.', '..', 'half \ud800'])('returns undefined for an id that cannot be encoded in a URL (%#)', (id) => {
-    expect(toPath('/memories/{memory_id}', id)).toBeUndefined();
+  it.each(['', '.', '..', 'half \ud800', undefined])('finds nothing for an id that no URL can contain (%#)', (id) => {
+    expect(() => toPath('/memories/{memory_id}', id)).toThrow(expect.objectContaining({ code: 'NOT_FOUND' }));
+    expect(() => toPath('/session/{session_id}', id)).toThrow(expect.objectContaining({ code: 'INVALID_REQUEST' }));
   });
 });
 

@@ -1,19 +1,22 @@
 import { toFilterText } from './json-body.ts';
-import { createFieldError } from './memory-error.ts';
+import { createFieldError, MemoryError } from './memory-error.ts';
 
 /**
- * Replaces the parameter of an operation's path with an id. Returns undefined for ids that cannot be encoded in a URL:
- * the empty string; `.` and `..`, which URL parsers resolve even if escaped (URL Standard, section 4.4); and strings
- * with lone surrogates.
+ * Replaces the parameter of an operation's path, if it has one, with an id.
+ *
+ * @throws MemoryError if no URL can contain the id: the empty string; `.` and `..`, which URL parsers resolve even if
+ *   escaped (URL Standard, section 4.4); and strings with lone surrogates. The service has nothing with such an id, so
+ *   the code is NOT_FOUND as for any unknown id. For a session id, which the caller chooses, it is INVALID_REQUEST
  */
-export function toPath(path: string, id: string): string | undefined {
-  if (/^\.{0,2}$/.test(id)) return undefined;
-  try {
-    const segment = encodeURIComponent(id);
-    return path.replace(/\{\w+\}/, () => segment);
-  } catch {
-    return undefined;
-  }
+export function toPath(path: string, id = ''): string {
+  return path.replace(/\{(\w+)\}/, (_parameter, name: string) => {
+    if (id.isWellFormed() && !/^\.{0,2}$/.test(id)) return encodeURIComponent(id);
+    if (name === 'session_id') throw createFieldError(name, 'not be empty, . or .., or contain lone surrogates');
+    throw new MemoryError(
+      'NOT_FOUND',
+      `not found: no URL can contain ${JSON.stringify(id)}; use an id or a name that the service returned`,
+    );
+  });
 }
 
 /**

@@ -11,7 +11,6 @@ import type {
 } from '@memoryd/contract';
 import { toPath, toQueryString } from './address.ts';
 import { toJsonBody } from './json-body.ts';
-import { MemoryError } from './memory-error.ts';
 import type { Operation } from './operations.ts';
 import { readJson } from './response-body.ts';
 import { type CallOptions, Transport, type TransportOptions } from './transport.ts';
@@ -120,19 +119,17 @@ export class AdministrationClient {
   }
 
   async #send<T extends object>(
-    { method, path: template }: Operation,
+    { method, path }: Operation,
     call: CallOptions,
     { id, query = {}, body }: Parts = {},
   ): Promise<T> {
-    const path = id === undefined ? template : toPath(template, id);
-    if (path === undefined) {
-      throw new MemoryError(
-        'NOT_FOUND',
-        `not found: no URL can contain ${JSON.stringify(id)}; use an id or a name that the service returned`,
-      );
-    }
     const repeatable = method === 'GET' || method === 'PUT';
-    const request = { method, path: path + toQueryString(query), repeatable, ...(body && { body: toJsonBody(body) }) };
+    const request = {
+      method,
+      path: toPath(path, id) + toQueryString(query),
+      repeatable,
+      ...(body && { body: toJsonBody(body) }),
+    };
     return this.#transport.send(request, call, ({ response }) => readJson<T>(response));
   }
 }

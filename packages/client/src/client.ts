@@ -79,7 +79,7 @@ import { readEvents } from './event-stream.ts';
 import { createIdempotencyKey } from './idempotency-key.ts';
 import { toJsonBody } from './json-body.ts';
 import { createChunkBody, createLineBody, type StreamedBody, toBlob } from './line-body.ts';
-import { createFieldError, MemoryError, toError } from './memory-error.ts';
+import { createFieldError, toError } from './memory-error.ts';
 import { OPERATIONS, type Operation } from './operations.ts';
 import { parseObject, readJson } from './response-body.ts';
 import {
@@ -107,8 +107,8 @@ export type ImportedFile = Uint8Array | Blob | ReadableStream<Uint8Array> | Asyn
 
 /** The parts of a request that its operation does not define. */
 type RequestParts = Partial<Pick<TransportRequest, 'repeatable' | 'acceptedStatus'>> & {
-  /** Path with the id in place of its parameter. Defaults to the path of the operation. */
-  path?: string;
+  /** Value of the parameter in the path. */
+  id?: string;
   query?: object | undefined;
   headers?: Record<string, string> | undefined;
   body?: unknown;
@@ -183,9 +183,7 @@ export class MemoryClient implements MemoryApi {
   }
 
   async session({ session_id, ...page }: SessionRequest, call: CallOptions = {}): Promise<SessionResponse> {
-    const path = toPath(OPERATIONS.session.path, session_id);
-    if (path === undefined) throw createFieldError('session_id', 'not be empty, . or .., or contain lone surrogates');
-    return this.#json(OPERATIONS.session, call, { path, query: page });
+    return this.#json(OPERATIONS.session, call, { id: session_id, query: page });
   }
 
   async sessions(request: SessionsRequest, call: CallOptions = {}): Promise<SessionsResponse> {
@@ -197,12 +195,11 @@ export class MemoryClient implements MemoryApi {
   }
 
   async memory(memoryId: string, options: ScopeRequest & CallOptions = {}): Promise<Memory> {
-    const path = getPath(OPERATIONS.memory, memoryId);
-    return this.#json(OPERATIONS.memory, options, { path, query: pickScope(options) });
+    return this.#json(OPERATIONS.memory, options, { id: memoryId, query: pickScope(options) });
   }
 
   async history(memoryId: string, request: HistoryRequest = {}, call: CallOptions = {}): Promise<HistoryResponse> {
-    return this.#json(OPERATIONS.history, call, { path: getPath(OPERATIONS.history, memoryId), query: request });
+    return this.#json(OPERATIONS.history, call, { id: memoryId, query: request });
   }
 
   async memories(request: MemoriesRequest, call: CallOptions = {}): Promise<MemoriesResponse> {
@@ -222,7 +219,7 @@ export class MemoryClient implements MemoryApi {
   }
 
   async related(memoryId: string, request: RelatedRequest = {}, call: CallOptions = {}): Promise<RelatedResponse> {
-    return this.#json(OPERATIONS.related, call, { path: getPath(OPERATIONS.related, memoryId), query: request });
+    return this.#json(OPERATIONS.related, call, { id: memoryId, query: request });
   }
 
   async recalls(request: RecallsRequest = {}, call: CallOptions = {}): Promise<RecallsResponse> {
@@ -239,7 +236,7 @@ export class MemoryClient implements MemoryApi {
     options: WriteCondition & CallOptions = {},
   ): Promise<UpdateResponse> {
     return this.#json(OPERATIONS.update, options, {
-      path: getPath(OPERATIONS.update, memoryId),
+      id: memoryId,
       query: pickScope(options),
       body: request,
       ...toConditionParts(options),
@@ -263,7 +260,7 @@ export class MemoryClient implements MemoryApi {
   /** Undoes a change. A repeated undo returns the same counts. */
   async undoChange(changeId: string, options: OwnScopeRequest & CallOptions = {}): Promise<UndoChangeResponse> {
     return this.#json(OPERATIONS.undoChange, options, {
-      path: getPath(OPERATIONS.undoChange, changeId),
+      id: changeId,
       query: pickScope(options),
       repeatable: true,
     });
@@ -275,7 +272,7 @@ export class MemoryClient implements MemoryApi {
    */
   async forget(memoryId: string, options: WriteCondition & CallOptions = {}): Promise<ForgetResponse> {
     return this.#json(OPERATIONS.forget, options, {
-      path: getPath(OPERATIONS.forget, memoryId),
+      id: memoryId,
       query: pickScope(options),
       ...toConditionParts(options),
     });
@@ -294,11 +291,11 @@ export class MemoryClient implements MemoryApi {
   }
 
   async consolidation({ id, ...page }: ConsolidationRequest, call: CallOptions = {}): Promise<ConsolidationResponse> {
-    return this.#json(OPERATIONS.consolidation, call, { path: getPath(OPERATIONS.consolidation, id), query: page });
+    return this.#json(OPERATIONS.consolidation, call, { id, query: page });
   }
 
   async undo(consolidationId: string, request: UndoRequest = {}, call: CallOptions = {}): Promise<UndoResponse> {
-    return this.#json(OPERATIONS.undo, call, { path: getPath(OPERATIONS.undo, consolidationId), query: request });
+    return this.#json(OPERATIONS.undo, call, { id: consolidationId, query: request });
   }
 
   async corrections(request: CorrectionsRequest = {}, call: CallOptions = {}): Promise<CorrectionsResponse> {
@@ -311,7 +308,7 @@ export class MemoryClient implements MemoryApi {
     options: OwnScopeRequest & CallOptions = {},
   ): Promise<DecideCorrectionResponse> {
     return this.#json(OPERATIONS.decideCorrection, options, {
-      path: getPath(OPERATIONS.decideCorrection, correctionId),
+      id: correctionId,
       query: pickScope(options),
       body: request,
       repeatable: true,
@@ -438,7 +435,7 @@ export class MemoryClient implements MemoryApi {
    */
   async undoImport(importId: string, options: OwnScopeRequest & CallOptions = {}): Promise<UndoImportResponse> {
     return this.#json(OPERATIONS.undoImport, options, {
-      path: getPath(OPERATIONS.undoImport, importId),
+      id: importId,
       query: pickScope(options),
       repeatable: true,
     });
@@ -498,15 +495,15 @@ export class MemoryClient implements MemoryApi {
   }
 
   #send<T>(
-    { method, path: template, slow, mediaType }: Operation,
+    { method, path, slow, mediaType }: Operation,
     call: CallOptions,
-    { path = template, query = {}, body, headers, repeatable = method === 'GET', acceptedStatus }: RequestParts,
+    { id, query = {}, body, headers, repeatable = method === 'GET', acceptedStatus }: RequestParts,
     read: (open: OpenResponse) => Promise<T>,
   ): Promise<T> {
     for (const part of [query, ...[body].flat()]) assertOwnerDefined(part);
     const request: TransportRequest = {
       method,
-      path: path + toQueryString(query),
+      path: toPath(path, id) + toQueryString(query),
       repeatable,
       slow,
       mediaType,
@@ -588,18 +585,6 @@ async function readHealth(response: Response): Promise<HealthResponse> {
   const health = parseObject<HealthResponse>(text);
   if (health?.status !== 'unhealthy') throw toError(response, text);
   return health;
-}
-
-// The service has no memory with an id that cannot be encoded in a URL, so the error is NOT_FOUND as for any unknown
-// id.
-function getPath({ path: template }: Operation, id: string): string {
-  const path = toPath(template, id);
-  if (path === undefined) {
-    const [, item = 'memory'] = /^\/(change|consolidation|correction|import)s\//.exec(template) ?? [];
-    const message = `${item} not found, because the id cannot be encoded in a URL; use an id that the service returned`;
-    throw new MemoryError('NOT_FOUND', message);
-  }
-  return path;
 }
 
 function toIdempotencyHeader({ idempotencyKey = createIdempotencyKey() }: StoreOptions): Record<string, string> {
