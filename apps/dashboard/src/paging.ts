@@ -1,5 +1,5 @@
 import type { MemoryEvent } from '@memoryd/client';
-import { useCallback, useEffect, useRef, useState } from 'preact/compat';
+import { useCallback, useEffect, useEffectEvent, useRef, useState } from 'preact/compat';
 import { type Memories, useService } from './service.tsx';
 import { isTransient, useAnswerListener, useReloadOnEvents } from './watch.tsx';
 
@@ -67,7 +67,8 @@ const EMPTY = {
  * Loads a list page by page. Pass a stable `load`; a new function starts a new list. After an outage, loads again what
  * could not be loaded; until then, the list keeps its items.
  *
- * @param isChangedBy returns whether an event changes the list, which is then loaded again. Its items are shown until then
+ * @param isChangedBy returns whether an event changes the list, which is then loaded again. Its items are shown until
+ *   then. Undefined keeps the items, even if they are being loaded again because of an earlier event
  */
 export function usePages<Item>(load: LoadPage<Item>, isChangedBy?: (event: MemoryEvent) => boolean): Pages<Item> {
   const { memory, handleAuthError } = useService();
@@ -113,6 +114,7 @@ export function usePages<Item>(load: LoadPage<Item>, isChangedBy?: (event: Memor
     [run, load, memory],
   );
 
+  const isReplaceable = useEffectEvent(() => isChangedBy !== undefined);
   /** Loads as many pages as before, and then replaces all items at once. */
   const loadAgain = useCallback(
     (pages: number) =>
@@ -124,7 +126,8 @@ export function usePages<Item>(load: LoadPage<Item>, isChangedBy?: (event: Memor
           page = await load(memory, toPlace(page.next), signal);
           items.push(...page.items);
         }
-        return () => ({ ...page, items, pages: count, isLoaded: true, isOutdated: false, error: undefined });
+        const loaded = { ...page, items, pages: count, isLoaded: true, isOutdated: false, error: undefined };
+        return (before) => (isReplaceable() ? loaded : before);
       }),
     [run, load, memory],
   );

@@ -182,6 +182,7 @@ export function useReloadOnEvents(
   const run = useEffectEvent(() => {
     timer.current = isLoading() ? setTimeout(() => run(), MIN_RELOAD_INTERVAL_MS) : undefined;
     if (timer.current !== undefined) return;
+    if (!isChangedBy) return;
     reloadedAt.current = Date.now();
     reload();
   });

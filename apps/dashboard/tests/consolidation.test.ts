@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../../../packages/server/conformance/process.ts';
-import { hasBrowser, intercept, openWithEvents, useStage, type Visit } from './browser.ts';
+import { hasBrowser, hold, intercept, openWithEvents, useStage, type Visit } from './browser.ts';
 
 describe.runIf(hasBrowser())('consolidation', () => {
   const stage = useStage();
@@ -16,6 +16,13 @@ describe.runIf(hasBrowser())('consolidation', () => {
 
   const goTo = (address: string) => page.goto(`${stage.url}/ui/#/${address}`);
   const button = (name: string | RegExp) => page.getByRole('button', { name });
+  /** Stores a memory about a town and its correction, and lets consolidation find the pair. */
+  const suggest = async (town: string) => {
+    await stage.memory.store({ content: `The weekly fair of ${town} is on Monday.`, user_id: town });
+    await stage.memory.store({ content: `The weekly fair of ${town} has moved to Friday.`, user_id: town });
+    await stage.untilEmbedded();
+    await stage.memory.consolidate();
+  };
 
   it('previews, starts and undoes a consolidation run, and lists its changes', async () => {
     // Consolidates the fixture, so that only the duplicates are left.
@@ -157,25 +164,43 @@ describe.runIf(hasBrowser())('consolidation', () => {
     await goTo(`consolidation?user_id=${user_id}&tab=corrections`);
     await page.getByText('2 pairs of which').waitFor();
     const countAccepted = async () => (await stage.memory.corrections({ user_id, state: 'accepted' })).total;
-    await page.keyboard.press('j');
-    for (const [key, count] of [
-      ['a', 1],
-      ['a', 2],
-      ['u', 1],
-      ['u', 0],
-    ] as const) {
-      await page.keyboard.press(key);
-      await expect.poll(countAccepted).toBe(count);
-    }
+    const press = async (...keys: string[]) => {
+      for (const key of keys) await page.keyboard.press(key);
+    };
+    await press('j', 'a', 'a');
+    await expect.poll(countAccepted).toBe(2);
+    await press('u', 'u');
+    await expect.poll(() => page.locator('.pair-declined').count()).toBe(2);
+    expect(await countAccepted()).toBe(0);
+    // Keys that are pressed while the requests of earlier ones are under way.
+    const release = await hold(page, /\/corrections\/\w/);
+    await press('k', 'a', 'a', 'u', 'u', 'u', 'a');
+    release();
+    await page.locator('.pair').last().getByText('Accepted').waitFor();
+    await expect.poll(() => page.locator('.pair-declined').count()).toBe(1);
+    expect(await countAccepted()).toBe(1);
+  });
+
+  it('keeps a decided pair in its place while the list is loading again', async () => {
+    await suggest('Ambleside');
+    await openWithEvents(page, `${stage.url}/ui/#/consolidation?tab=corrections`);
+    const pair = page.locator('.pair', { hasText: 'Ambleside' });
+    await pair.waitFor();
+    const list = /\/corrections\?.*limit=100/;
+    const release = await hold(page, list);
+    const isRequested = page.waitForRequest(list);
+    const loaded = page.waitForResponse(list);
+    await suggest('Keswick');
+    await isRequested;
+    await pair.getByRole('button', { name: 'Accept' }).click();
+    await pair.getByText('Accepted').waitFor();
+    release();
+    await (await loaded).finished();
+    await pair.getByRole('button', { name: 'Undo' }).click();
+    await pair.getByText('Declined').waitFor();
   });
 
   it('counts and lists the corrections that a run suggests while they are shown', async () => {
-    const suggest = async (town: string) => {
-      await stage.memory.store({ content: `The weekly fair of ${town} is on Monday.`, user_id: town });
-      await stage.memory.store({ content: `The weekly fair of ${town} has moved to Friday.`, user_id: town });
-      await stage.untilEmbedded();
-      await stage.memory.consolidate();
-    };
     const { total } = await stage.memory.corrections({ limit: 1 });
     await openWithEvents(page, `${stage.url}/ui/#/consolidation?tab=corrections`);
     await page.getByRole('link', { name: `Corrections ${total}`, exact: true }).waitFor();

@@ -1,4 +1,13 @@
-import { type ReactNode, type TargetedEvent, useCallback, useEffect, useId, useRef, useState } from 'preact/compat';
+import {
+  type ReactNode,
+  type TargetedEvent,
+  useCallback,
+  useEffect,
+  useId,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from 'preact/compat';
 import { parseTags } from '../draft.ts';
 import { changesLists } from '../events.ts';
 import { parseListFilter } from '../filter.ts';
@@ -96,7 +105,7 @@ export function BulkActions({ params }: { params: URLSearchParams }) {
   };
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: acts once for each key
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (action === undefined) return;
     endAction();
     if (action === 'tag') open('tag');
@@ -198,6 +207,8 @@ function Toolbar({ label, onEscape, children }: { label: string; onEscape: () =>
   );
 }
 
+const focusFirstOnMount = (form: HTMLFormElement | null) => form?.querySelector<HTMLElement>('input, button')?.focus();
+
 interface FormProps {
   label: string;
   onSubmit?: () => void;
@@ -207,11 +218,9 @@ interface FormProps {
 
 /** A form in place of the buttons. Its first control gets the focus. Escape and Cancel close it. */
 function Form({ label, onSubmit, onClose, children }: FormProps) {
-  const form = useRef<HTMLFormElement>(null);
-  useEffect(() => form.current?.querySelector<HTMLElement>('input, button')?.focus(), []);
   return (
     <form
-      ref={form}
+      ref={focusFirstOnMount}
       className="bulk-form"
       aria-label={label}
       onSubmit={(event) => {

@@ -1,7 +1,8 @@
 import type { Memory } from '@memoryd/client';
-import { useEffect, useId, useRef, useState } from 'preact/compat';
+import { useId, useState } from 'preact/compat';
 import { useAction } from '../action.ts';
 import { toDraft } from '../draft.ts';
+import { focusEndOnMount } from '../focus.ts';
 import { Failure } from '../parts/notice.tsx';
 import { useService } from '../service.tsx';
 import { useStore } from '../store-memory.ts';
@@ -23,12 +24,7 @@ export function CorrectionForm({ memory: old, onStored, onLeave }: CorrectionFor
   const { unsaved } = useService();
   const store = useStore();
   const id = useId();
-  const input = useRef<HTMLTextAreaElement>(null);
   const [text, setText] = useState(() => (unsaved.get('correction', old.id)?.draft ?? toDraft(old)).content);
-  useEffect(() => {
-    input.current?.focus();
-    input.current?.setSelectionRange(input.current.value.length, input.current.value.length);
-  }, []);
   const isChanged = text.trim() !== '' && text !== toDraft(old).content;
   const edit = (typed: string) => {
     setText(typed);
@@ -57,7 +53,7 @@ export function CorrectionForm({ memory: old, onStored, onLeave }: CorrectionFor
         <label htmlFor={id}>What is true now</label>
         <textarea
           id={id}
-          ref={input}
+          ref={focusEndOnMount}
           dir="auto"
           rows={4}
           required

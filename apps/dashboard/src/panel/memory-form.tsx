@@ -1,6 +1,7 @@
 import { type Memory, MemoryError } from '@memoryd/client';
-import { Fragment, type TargetedEvent, useEffect, useId, useRef, useState } from 'preact/compat';
+import { Fragment, type TargetedEvent, useId, useLayoutEffect, useRef, useState } from 'preact/compat';
 import { type Draft, findRepeatedName, getChange, rebaseDraft, toDraft, type UnsavedDraft } from '../draft.ts';
+import { focusEndOnMount } from '../focus.ts';
 import { DraftDiff, PROPERTY_LABELS } from '../parts/draft-diff.tsx';
 import { Failure, Notice } from '../parts/notice.tsx';
 import { TagInput } from '../parts/tag-input.tsx';
@@ -112,10 +113,11 @@ interface FieldsProps {
 function Fields({ draft, focus, onChange }: FieldsProps) {
   const id = useId();
   const place = useRef<HTMLDivElement>(null);
-  useEffect(() => {
+  // A layout effect, so that the next key goes to the field.
+  useLayoutEffect(() => {
     const field = place.current?.querySelector<HTMLElement>(`[id="${id}-${focus}"]`);
-    field?.focus();
-    if (field instanceof HTMLTextAreaElement) field.setSelectionRange(field.value.length, field.value.length);
+    if (field instanceof HTMLTextAreaElement) focusEndOnMount(field);
+    else field?.focus();
   }, [focus, id]);
   const set = (name: keyof Draft) => (event: TargetedEvent<HTMLInputElement | HTMLTextAreaElement>) =>
     onChange({ ...draft, [name]: event.currentTarget.value });

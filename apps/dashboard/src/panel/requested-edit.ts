@@ -1,4 +1,4 @@
-import { useEffect, useEffectEvent } from 'preact/compat';
+import { useEffectEvent, useLayoutEffect } from 'preact/compat';
 import { openMemory } from '../route.ts';
 import { createStore } from '../store.ts';
 
@@ -15,7 +15,8 @@ export function openToEdit(id: string): void {
 export function useRequestedEdit(id: string, isPossible: boolean, edit: () => void): void {
   const isRequested = requested.use() === id;
   const start = useEffectEvent(edit);
-  useEffect(() => {
+  // A layout effect, so that the next key goes to the form.
+  useLayoutEffect(() => {
     if (isRequested && isPossible) start();
     if (isRequested) requested.set(undefined);
   }, [isRequested, isPossible]);

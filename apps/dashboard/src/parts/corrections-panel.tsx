@@ -27,6 +27,16 @@ const REASONS: Record<Correction['reason'], string> = {
 type State = Correction['state'];
 const STATES: Readonly<Record<State, string>> = { pending: 'To decide', accepted: 'Accepted', declined: 'Declined' };
 
+interface Decision {
+  /** The state that the service has returned last. */
+  known: State;
+  /** The state after the requests under way. */
+  wanted: State;
+  error: unknown;
+  /** Ends after the last request. A pair is decided again only after its earlier request. */
+  sent: Promise<void>;
+}
+
 interface CorrectionsPanelProps {
   params: URLSearchParams;
   /** Called after a decision. */
@@ -46,30 +56,36 @@ export function CorrectionsPanel({ params, onDecided }: CorrectionsPanelProps) {
     [state],
   );
   /** Decisions made here. A decided pair stays in its place, so that the decision can be undone. */
-  const [decided, setDecided] = useState<ReadonlyMap<string, State>>(new Map());
-  const pages = usePages(load, decided.size === 0 ? isConsolidation : undefined);
+  const [decisions] = useState(() => new Map<string, Decision>());
+  const [, render] = useState({});
+  const pages = usePages(load, decisions.size === 0 ? isConsolidation : undefined);
   const { total, isLoaded, error } = pages;
-  const [busy, setBusy] = useState<ReadonlySet<string>>(new Set());
-  const [failed, setFailed] = useState<{ id: string; error: unknown }>();
-  const getState = (id: string): State => decided.get(id) ?? state;
-  const decide = async (id: string, accept: boolean) => {
-    if (busy.has(id) || getState(id) === (accept ? 'accepted' : 'declined')) return;
-    setBusy((before) => new Set(before).add(id));
-    setFailed(undefined);
-    try {
-      const { state: now } = await memory.decideCorrection(id, { accept });
-      setDecided((before) => new Map(before).set(id, now));
-      onDecided();
-    } catch (failure) {
-      handleAuthError(failure);
-      setFailed({ id, error: failure });
-    }
-    setBusy((before) => new Set([...before].filter((one) => one !== id)));
+  const getDecision = (id: string): Decision =>
+    decisions.get(id) ?? { known: state, wanted: state, error: undefined, sent: Promise.resolve() };
+  const decide = (id: string, accept: boolean) => {
+    const decision = getDecision(id);
+    const wanted = accept ? 'accepted' : 'declined';
+    if (decision.wanted === wanted) return;
+    const send = async () => {
+      decision.error = undefined;
+      try {
+        decision.known = (await memory.decideCorrection(id, { accept })).state;
+        onDecided();
+      } catch (failure) {
+        handleAuthError(failure);
+        decision.error = failure;
+      }
+      if (decision.sent === sent) decision.wanted = decision.known;
+      render({});
+    };
+    const sent = decision.sent.then(send);
+    decisions.set(id, Object.assign(decision, { wanted, sent }));
+    render({});
   };
   /** The pairs that were accepted with keys, the last one last. */
   const accepted = useRef<string[]>([]);
   const decideByKey = (id: string, accept: boolean) => {
-    void decide(id, accept);
+    decide(id, accept);
     if (accept) accepted.current.push(id);
     // The next pair is decided next.
     const list = document.activeElement?.closest('.list');
@@ -84,9 +100,9 @@ export function CorrectionsPanel({ params, onDecided }: CorrectionsPanelProps) {
     a: withPair((id) => decideByKey(id, true)),
     d: withPair((id) => decideByKey(id, false)),
     u: withPair((id) => {
-      const isAccepted = (one: string) => getState(one) === 'accepted' && !busy.has(one);
+      const isAccepted = (one: string) => getDecision(one).wanted === 'accepted';
       const last = isAccepted(id) ? id : accepted.current.findLast(isAccepted);
-      if (last !== undefined) void decide(last, false);
+      if (last !== undefined) decide(last, false);
     }),
   });
   if (error instanceof MemoryError && error.code === 'FORBIDDEN') {
@@ -133,9 +149,7 @@ export function CorrectionsPanel({ params, onDecided }: CorrectionsPanelProps) {
         {(correction) => (
           <Pair
             correction={correction}
-            state={getState(correction.id)}
-            isBusy={busy.has(correction.id)}
-            error={failed?.id === correction.id ? failed.error : undefined}
+            decision={getDecision(correction.id)}
             decide={(accept) => decide(correction.id, accept)}
           />
         )}
@@ -150,14 +164,14 @@ function showState(state: State): void {
 
 interface PairProps {
   correction: Correction;
-  state: State;
-  isBusy: boolean;
-  error: unknown;
+  decision: Decision;
   decide: (accept: boolean) => void;
 }
 
-function Pair({ correction, state, isBusy, error, decide }: PairProps) {
+function Pair({ correction, decision, decide }: PairProps) {
   const { id, reason, earlier, later } = correction;
+  const { known: state, wanted, error } = decision;
+  const isBusy = wanted !== state;
   return (
     <article className="pair" data-row={id} tabIndex={-1} aria-label={REASONS[reason]}>
       <p className="meta">
