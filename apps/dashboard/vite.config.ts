@@ -86,11 +86,12 @@ export default defineConfig({
     // The first versions with `light-dark()`.
     target: ['chrome123', 'firefox120', 'safari17.5'],
     reportCompressedSize: false,
-    // `minified` does it.
+    // `minified` does it, after the compressor of Rolldown: 0.2 kB of Brotli less than Terser alone.
     minify: false,
     cssMinify: true,
     rolldownOptions: {
       output: {
+        minify: { compress: true, mangle: false, codegen: false },
         // Two scripts, that of the first view and that of all others, compress 2 kB better than one for each view.
         codeSplitting: {
           groups: [{ name: 'page', tags: ['$initial'] }],

@@ -165,8 +165,8 @@ describe.runIf(hasBrowser())('Admin', () => {
     const downloading = page.waitForEvent('download');
     await button('Download backup').click();
     const download = await downloading;
-    expect((await readFile(await download.path())).subarray(0, 15).toString()).toBe('SQLite format 3');
     await page.getByText('The backup is complete.').waitFor();
+    expect((await readFile(await download.path())).subarray(0, 15).toString()).toBe('SQLite format 3');
   });
 
   it('saves no file if the backup is cut off, and shows the error', async () => {

@@ -168,8 +168,13 @@ describe.runIf(hasBrowser())('an unsaved draft', () => {
     const release = await hold(page, /\/update\//);
     await page.keyboard.press('Control+Enter');
     await page.getByRole('button', { name: 'Saving…' }).waitFor();
-    await textField(page).fill('The ferry leaves at ten, from the old pier');
+    await textField(page).fill('The ferry leaves at ten, from the');
+    const releaseSaved = await hold(page, `**/memories/${id}`);
+    const isLoading = page.waitForRequest(`**/memories/${id}`);
     release();
+    await isLoading;
+    await textField(page).fill('The ferry leaves at ten, from the old pier');
+    releaseSaved();
     await page.getByRole('button', { name: 'Save', exact: true }).waitFor();
     expect((await stage.memory.memory(id)).content).toBe('The ferry leaves at ten, or so they say');
     expect(await textField(page).inputValue()).toBe('The ferry leaves at ten, from the old pier');

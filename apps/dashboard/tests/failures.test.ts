@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { createTemporaryFolder } from '../../../packages/server/conformance/folders.ts';
 import { eventually, freePort, launch, untilHealthy } from '../../../packages/server/conformance/process.ts';
 import { WORDS_ONLY } from '../../../packages/server/conformance/under-test.ts';
-import { fail, hasBrowser, hold, intercept, useStage, type Visit } from './browser.ts';
+import { fail, hasBrowser, hold, intercept, openWithEvents, useStage, type Visit } from './browser.ts';
 
 describe.runIf(hasBrowser())('dashboard during failures', () => {
   const stage = useStage();
@@ -31,6 +31,9 @@ describe.runIf(hasBrowser())('dashboard during failures', () => {
 
   it('reports that a memory failed to reload after a saved change', async () => {
     const { id } = await stage.memory.store({ content: 'The well is deep' });
+    // The event of the change would load the memory again, too.
+    await page.goto('about:blank');
+    await intercept(page, '**/events*', (route) => route.abort());
     await goTo(`?open=${id}`);
     await button(/^Edit$/).click();
     await page.getByRole('textbox', { name: 'Text', exact: true }).fill('The well is shallow');
@@ -43,9 +46,17 @@ describe.runIf(hasBrowser())('dashboard during failures', () => {
     await page.locator('.memory .memory-text', { hasText: 'The well is shallow' }).waitFor();
   });
 
-  it('shows an error with the list if the next page fails to load, and retries', async () => {
+  it.each([
+    { after: 'a click on Try again', recover: () => button('Try again').click() },
+    {
+      after: 'an event of a new session',
+      recover: () => stage.memory.store({ content: 'A late talk', session_id: 'talk-late' }),
+    },
+  ])('shows an error with the list if the next page fails to load, and loads it after $after', async ({ recover }) => {
     const turns = Array.from({ length: 250 }, (_, i) => ({ content: `Talk ${i}`, session_id: `talk-${1000 + i}` }));
     expect((await stage.memory.storeBatch(turns)).failed_count).toBe(0);
+    // The next page has no events of these memories.
+    await page.goto('about:blank');
     await intercept(page, '**/sessions?*cursor=*', fail);
     await goTo('sessions');
     await page.locator('.row').first().waitFor();
@@ -55,7 +66,7 @@ describe.runIf(hasBrowser())('dashboard during failures', () => {
     });
     await page.getByRole('alert').waitFor({ timeout: 20_000 });
     await page.unroute('**/sessions?*cursor=*');
-    await button('Try again').click();
+    await recover();
     await page.getByRole('alert').waitFor({ state: 'detached' });
     await eventually('the next page', 20_000, async () => {
       await page.keyboard.press('End');
@@ -64,15 +75,15 @@ describe.runIf(hasBrowser())('dashboard during failures', () => {
   });
 
   it('polls the service one request at a time, even if it is slow', async () => {
-    await page.locator('.live-live').waitFor();
+    await page.goto('about:blank');
     const paths: string[] = [];
     page.on('request', (request) => paths.push(new URL(request.url()).pathname));
     const release = await hold(page, '**/stats');
     await page.clock.install();
-    await page.goto('about:blank');
     await page.goto(`${stage.url}/ui/`);
     await page.getByRole('heading', { level: 1 }).waitFor();
-    await page.clock.runFor(25_000);
+    // Three polls, and less than the timeout of a request.
+    await page.clock.runFor(15_000);
     await page.evaluate(() => fetch('/openapi.json'));
     expect(paths.filter((path) => path === '/stats')).toHaveLength(1);
     release();
@@ -136,8 +147,9 @@ describe.runIf(hasBrowser())('dashboard during failures', () => {
       const { consolidations } = await stage.memory.consolidations({ limit: 1 });
       return consolidations[0]?.id === id || undefined;
     });
+    const recalled = page.waitForResponse((response) => response.url().includes('query=leaves'));
     await page.getByRole('searchbox').fill('leaves');
-    await page.waitForResponse((response) => response.url().includes('query=leaves'));
+    await recalled;
     expect(page.url()).toContain('#/recall');
   });
 
@@ -147,8 +159,7 @@ describe.runIf(hasBrowser())('dashboard during failures', () => {
         Object.defineProperty(document, 'hidden', { configurable: true, get: () => value });
         document.dispatchEvent(new Event('visibilitychange'));
       }, hidden);
-    await goTo('activity');
-    await page.locator('.live-live').waitFor({ state: 'attached' });
+    await openWithEvents(page, `${stage.url}/ui/#/activity`);
     await stage.memory.store({ content: 'The first of the swallows' });
     await page.locator('.activity-list').getByText('The first of the swallows').waitFor();
     const others: Page[] = [page];
@@ -191,6 +202,8 @@ describe.runIf(hasBrowser())('dashboard during failures', () => {
 
   it('shows the memories for an unknown address', async () => {
     for (const address of ['nowhere', 'constructor', '__proto__']) {
+      await goTo('sessions');
+      await page.getByRole('heading', { level: 1, name: 'Sessions' }).waitFor();
       await goTo(address);
       await page.getByRole('link', { name: 'Memories', exact: true }).and(page.locator('[aria-current]')).waitFor();
       expect(await page.title()).toBe('Memories · memoryd');

@@ -75,7 +75,7 @@ describe.runIf(hasBrowser())('dashboard', () => {
 
     it('aborts the previous request when the query changes', async () => {
       const release = await hold(page, /recall\?query=blackcurrant&/);
-      const aborted = page.waitForEvent('requestfailed');
+      const aborted = page.waitForEvent('requestfailed', (request) => request.url().includes('/recall'));
       const requested = page.waitForRequest(/recall\?query=blackcurrant&/);
       await page.getByRole('searchbox').fill('blackcurrant');
       await requested;
@@ -197,7 +197,8 @@ describe.runIf(hasBrowser())('dashboard', () => {
     await page.getByRole('searchbox').waitFor();
     await page.getByRole('searchbox').focus();
     await page.keyboard.type('tram 28');
-    await page.locator('.result').first().waitFor();
+    // The results of the whole question.
+    await page.locator('.result mark', { hasText: '28' }).first().waitFor();
     await page.locator('main').focus();
     await page.keyboard.press('j');
     await page.keyboard.press('Enter');

@@ -122,6 +122,7 @@ describe.runIf(hasBrowser())('export and import', () => {
       await goTo('?tag=odd');
       await row(1).focus();
       for (const key of keys) await page.keyboard.press(key);
+      await page.locator('.live-live').waitFor({ state: 'attached' });
       const { change_id } = await stage.memory.updateMany({ tag: ['odd'] }, { remove_tags: ['odd'] });
       await stage.memory.forget(id);
       await page.getByText('No memories match').first().waitFor();

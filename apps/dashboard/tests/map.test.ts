@@ -6,7 +6,7 @@ import { createTemporaryFolder } from '../../../packages/server/conformance/fold
 import { freePort, launch, untilHealthy } from '../../../packages/server/conformance/process.ts';
 import { WORDS_ONLY } from '../../../packages/server/conformance/under-test.ts';
 import { fitTo, type Place, toPixel } from '../src/map/view.ts';
-import { getViolations, hasBrowser, hold, useStage, type Visit } from './browser.ts';
+import { getViolations, hasBrowser, hold, intercept, openWithEvents, useStage, type Visit } from './browser.ts';
 
 const TOPICS = [
   { tag: 'food', session_id: 'kitchen', user_id: 'ada', text: 'Hazelnuts and walnuts in the cake make Maria ill' },
@@ -176,8 +176,11 @@ describe.runIf(hasBrowser())('map of memories', () => {
     await page.keyboard.press('Enter');
     await expect.poll(() => group(/^travel/).getAttribute('aria-pressed')).toBe('true');
     const [newest] = (await stage.memory.memories({ tag: ['travel'], limit: 1 })).memories;
-    await page.locator('.map-texts a').first().waitFor();
-    expect(await page.locator('.map-texts a').first().textContent()).toBe(newest?.content);
+    await page
+      .locator('.map-texts li')
+      .first()
+      .getByRole('link', { name: newest?.content ?? '', exact: true })
+      .waitFor();
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
     await expect.poll(() => selected().first().textContent()).toMatch(`${PER_TOPIC} selected`);
@@ -207,6 +210,7 @@ describe.runIf(hasBrowser())('map of memories', () => {
     await page.keyboard.press('Enter');
     await page.locator('.beside').getByText(text, { exact: true }).first().waitFor();
     await page.keyboard.press('Escape');
+    await page.locator('.beside').waitFor({ state: 'detached' });
     await surface().focus();
     await page.keyboard.press('x');
     await page.getByRole('button', { name: 'Clear selection' }).first().click();
@@ -281,7 +285,7 @@ describe.runIf(hasBrowser())('map of memories', () => {
     const ids = new Set(expected.map(({ id }) => id));
     const unlit = points.filter(({ id }) => !ids.has(id));
     expect(unlit.length).toBeGreaterThan(0);
-    expect(await getAlpha(expected[0]?.id)).toBe(255);
+    await expect.poll(() => getAlpha(expected[0]?.id)).toBe(255);
     const dark = await Promise.all(unlit.map(({ id }) => getAlpha(id)));
     expect(Math.min(...dark)).toBeLessThan(60);
     expect(page.url()).toContain('light=when');
@@ -315,6 +319,36 @@ describe.runIf(hasBrowser())('map of memories', () => {
     expect(names.length).toBeGreaterThan(0);
     const expected = clusters.map(({ words }) => words.slice(0, 2).join(' · '));
     for (const name of names) expect(expected).toContain(name);
+  });
+
+  it('offers a newer map after a change that came while the map was loading', async () => {
+    const store = (content: string) => stage.memory.store({ content, user_id: 'dora' });
+    await store('The kettle is red');
+    await stage.untilEmbedded();
+    await getMap(scoped('dora'));
+    await openWithEvents(page, `${stage.url}/ui/#/?view=map&user_id=dora`);
+    await surface().waitFor();
+    const changed = page.getByRole('button', { name: /Changed since it was loaded/ });
+    await store('The kettle is blue');
+    await changed.waitFor();
+    const [asked, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    await intercept(page, /\/map\?/, async (route) => {
+      const response = await route.fetch();
+      asked.resolve();
+      await released.promise;
+      await route.fulfill({ response });
+    });
+    const loaded = page.waitForResponse(/\/map\?/);
+    await changed.click();
+    await asked.promise;
+    // The page asks for the numbers of memories after an event.
+    const isNoticed = page.waitForResponse('**/stats*');
+    await store('The kettle is green');
+    await isNoticed;
+    released.resolve();
+    await (await loaded).finished();
+    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+    expect(await changed.count()).toBe(1);
   });
 
   it('loses a forgotten memory at once, and offers a newer map after other changes', async () => {
@@ -424,11 +458,16 @@ describe.runIf(hasBrowser())('map while the service is restarted', () => {
     await page.getByText('Service unreachable').first().waitFor();
     expect(await page.locator('.map-keys').count()).toBe(1);
     await page.getByText(/^3 selected/).waitFor();
+    const isLoaded = page.waitForResponse(
+      async (response) => response.url().includes('/map') && (await response.json()).state === 'ready',
+    );
     const second = launch(args);
     await untilHealthy(port, second);
-    await page.locator('.live-live').waitFor();
+    await isLoaded;
     await memory.store({ content: 'A torch', tags: ['light'] });
     await expect.poll(async () => (await memory.stats()).pending_embeddings).toBe(0);
+    // The service returns the earlier map for two seconds.
+    await expect.poll(async () => (await getMap(memory)).points.length, { timeout: 30_000 }).toBe(4);
     await page.getByRole('button', { name: /Changed since it was loaded/ }).click();
     await page.getByText(/^4 memories · computed/).waitFor();
     await second.end('SIGTERM');

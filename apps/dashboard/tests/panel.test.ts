@@ -179,6 +179,24 @@ describe.runIf(hasBrowser())('the panel of one memory', () => {
     expect((await read(id)).content).toBe('one\r\nor two\r\nthree');
   });
 
+  it('a saved memory cannot be changed before its new version is loaded', async () => {
+    const id = await store('The shed is green');
+    await open(id);
+    await page.keyboard.press('e');
+    await textField().fill('The shed is blue');
+    const release = await hold(page, `**/memories/${id}`);
+    await page.keyboard.press('Control+Enter');
+    await page.getByText('Changes saved.').waitFor();
+    for (const key of ['e', 't', 'c', '#']) await page.keyboard.press(key);
+    expect(await panel().locator('form').count()).toBe(0);
+    expect(await page.locator('.toast').count()).toBe(0);
+    release();
+    await button('Edit').click();
+    expect(await textField().inputValue()).toBe('The shed is blue');
+    await page.keyboard.press('Escape');
+    expect((await read(id)).version).toBe(2);
+  });
+
   it('keeps the draft after Escape until it is discarded', async () => {
     const id = await store('The red boat leaks');
     const other = await store('The green boat is sound');
@@ -191,6 +209,7 @@ describe.runIf(hasBrowser())('the panel of one memory', () => {
     expect(await page.getByText('You have unsaved changes').count()).toBe(0);
     await page.goto(`${stage.url}/ui/#/?open=${id}`);
     expect(await textField().inputValue()).toBe('The red boat is mended');
+    expect(await textField().evaluate((field) => field === document.activeElement)).toBe(true);
     await button('Discard').click();
     await panel().locator('.memory .memory-text', { hasText: 'The red boat leaks' }).waitFor();
     expect(await page.getByText('You have unsaved changes').count()).toBe(0);
@@ -228,6 +247,18 @@ describe.runIf(hasBrowser())('the panel of one memory', () => {
     await page.keyboard.press('Control+Enter');
     await page.getByText('Changes saved.').waitFor();
     expect((await read(id)).tags).toEqual(['a', 'household']);
+  });
+
+  it('suggests only tags that begin with what is typed, even before the service has answered', async () => {
+    await store('Tagged', { tags: ['household', 'attic'] });
+    await open(await store('To be tagged'));
+    await page.keyboard.press('t');
+    const options = panel().getByRole('option');
+    await options.filter({ hasText: 'attic' }).waitFor();
+    const release = await hold(page, /\/facets\?.*prefix=/);
+    await page.keyboard.type('Hous');
+    await expect.poll(() => options.allInnerTexts()).toEqual([expect.stringMatching(/^household/)]);
+    release();
   });
 
   it('forgets a memory ten seconds later, on every view, unless it is undone', { timeout: 120_000 }, async () => {
@@ -414,7 +445,6 @@ describe.runIf(hasBrowser())('the panel of one memory', () => {
     await press('Discard');
     await press('Forget');
     found.push(...(await getViolations(other.page)));
-    await press('Undo forgetting');
     expect(found).toEqual([]);
     expect(await other.page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
     await other.close();

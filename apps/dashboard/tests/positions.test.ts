@@ -38,14 +38,18 @@ describe.runIf(hasBrowser())('Back in the dashboard', () => {
   /** Scrolls step by step until a row is at 300 pixels from the top of the window. */
   const scrollTo = async (row: string) => {
     await expect
-      .poll(async () => {
-        if ((await page.locator(row).count()) === 0) {
-          await page.mouse.wheel(0, 600);
-          return undefined;
-        }
-        await page.locator(row).evaluate((element) => scrollBy(0, element.getBoundingClientRect().top - 300));
-        return top(row);
-      })
+      .poll(
+        async () => {
+          if ((await page.locator(row).count()) === 0) {
+            await page.mouse.wheel(0, 600);
+            return undefined;
+          }
+          await page.locator(row).evaluate((element) => scrollBy(0, element.getBoundingClientRect().top - 300));
+          return top(row);
+        },
+        // Some rows are more than a hundred steps away.
+        { interval: 10, timeout: 60_000 },
+      )
       .toBe(300);
   };
   const focusedRow = () => page.evaluate(() => document.activeElement?.closest('li')?.getAttribute('aria-posinset'));

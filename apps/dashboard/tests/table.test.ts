@@ -76,7 +76,7 @@ describe.runIf(hasBrowser())('table of memories', () => {
     const all = (await stage.memory.memories({ limit: COUNT })).memories;
     const release = await hold(page, /memories\?.*offset=1[0-9]00/);
     const requested = page.waitForRequest(/offset=1[0-9]00/);
-    const aborted = page.waitForEvent('requestfailed');
+    const aborted = page.waitForEvent('requestfailed', (request) => request.url().includes('offset='));
     await grid().evaluate((one) => one.scrollTo(0, 1500 * 36));
     await requested;
     await grid().evaluate((one) => one.scrollTo(0, 2600 * 36));

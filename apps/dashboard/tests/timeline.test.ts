@@ -198,6 +198,9 @@ describe.runIf(hasBrowser())('the timeline', () => {
   it('opens the memory of a day, and Back returns to its row', async () => {
     const { page } = await open(stage);
     const link = days(page).getByRole('link', { name: 'The tram to the harbor is late' });
+    const getTop = () => link.evaluate((element) => Math.round(element.getBoundingClientRect().top));
+    await link.scrollIntoViewIfNeeded();
+    const before = await getTop();
     await link.click();
     await page.locator('.beside').waitFor();
     await page.goBack();
@@ -205,13 +208,13 @@ describe.runIf(hasBrowser())('the timeline', () => {
     await expect
       .poll(() => page.evaluate(() => document.activeElement?.textContent))
       .toBe('The tram to the harbor is late');
+    await expect.poll(getTop).toBe(before);
     // Also from another view.
-    const before = await link.evaluate((element) => Math.round(element.getBoundingClientRect().top));
     await days(page).getByRole('link', { name: 'harbor', exact: true }).click();
     await page.locator('.turn').first().waitFor();
     await page.goBack();
     await link.waitFor();
-    await expect.poll(() => link.evaluate((element) => Math.round(element.getBoundingClientRect().top))).toBe(before);
+    await expect.poll(getTop).toBe(before);
     await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe('harbor');
   });
 

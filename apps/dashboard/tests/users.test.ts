@@ -270,6 +270,7 @@ describe.runIf(hasBrowser())('dashboard of a service with users', () => {
     await page.locator('.change-line', { hasText: 'belongs to another user or agent' }).first().waitFor();
     expect(await page.getByText(TEXTS.ben).count()).toBe(0);
     await button('Run consolidation now').click();
+    await page.getByRole('heading', { name: /^Run of/ }).waitFor();
     await page.getByText('all users and agents').waitFor();
     await page.locator('.change-line', { hasText: TEXTS.anna }).first().waitFor();
     await page.locator('.change-line', { hasText: 'belongs to another user or agent' }).first().waitFor();

@@ -28,11 +28,14 @@ const TYPING_DELAY_MS = 300;
 export function MemoryMap({ params }: { params: URLSearchParams }) {
   const filter = JSON.stringify(parseListFilter(params));
   const load = useCallback(
-    (memory: Memories, signal: AbortSignal) => memory.map(JSON.parse(filter), { signal }),
+    async (memory: Memories, signal: AbortSignal) => {
+      const askedAt = performance.now();
+      return { ...(await memory.map(JSON.parse(filter), { signal })), askedAt };
+    },
     [filter],
   );
   const { value, error, reload } = useResource(load);
-  const { forgotten, isOutdated } = useChanges(value, reload);
+  const { forgotten, isOutdated } = useChanges(value?.askedAt, reload);
   const isUnfinished = value?.state === 'computing' || value?.is_changing;
   useEffect(() => {
     if (!value || !isUnfinished) return;

@@ -226,8 +226,9 @@ function useColumns(
     getChosenColumns(params, keyId) ?? getDefaultColumns(isCompact ? COMPACT_PX : widthPx - CHECK_PX, order);
   const key = columns.map(({ id }) => id).join();
   const report = useEffectEvent(() => onColumns(columns));
+  // A layout effect, so that the choice of columns never shows the earlier ones.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the key stands for the columns
-  useEffect(() => report(), [key]);
+  useLayoutEffect(() => report(), [key]);
   return { columns, isCompact };
 }
 

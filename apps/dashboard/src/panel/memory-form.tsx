@@ -18,8 +18,8 @@ interface MemoryFormProps {
   latest: Memory;
   initial: UnsavedDraft;
   focus: FormField;
-  /** Called after a save, with a message. */
-  onSaved: (message: string) => void;
+  /** Called after a save, with a message and the version that was replaced. */
+  onSaved: (message: string, replaced: number) => void;
   /** Leaves the form; the draft stays. */
   onLeave: () => void;
 }
@@ -44,6 +44,14 @@ export function MemoryForm({ latest, initial, focus, onSaved, onLeave }: MemoryF
     unsaved.set('edit', id, undefined);
     onLeave();
   };
+  /** Keeps the edits that were typed while a save was under way: they are not saved yet. */
+  const keepTyped = async (newer: UnsavedDraft) => {
+    const saved = await memory.memory(id);
+    // More may have been typed since.
+    const { draft: typed } = unsaved.get('edit', id) ?? newer;
+    edit({ draft: rebaseDraft(typed, draft, saved), base: saved });
+    setIsBusy(false);
+  };
   const save = async (event: Event) => {
     event.preventDefault();
     const change = getChange(base, draft);
@@ -56,14 +64,9 @@ export function MemoryForm({ latest, initial, focus, onSaved, onLeave }: MemoryF
     try {
       const { redacted } = await memory.update(id, change, { ifVersions: [base.version] });
       const newer = unsaved.get('edit', id);
-      if (newer && newer !== stored) {
-        // Edits that were typed meanwhile are not saved yet.
-        const saved = await memory.memory(id);
-        edit({ draft: rebaseDraft(newer.draft, draft, saved), base: saved });
-        return setIsBusy(false);
-      }
+      if (newer && newer !== stored) return await keepTyped(newer);
       unsaved.set('edit', id, undefined);
-      onSaved(redacted ? 'Changes saved. Secrets in the text were removed.' : 'Changes saved.');
+      onSaved(redacted ? 'Changes saved. Secrets in the text were removed.' : 'Changes saved.', base.version);
     } catch (failure) {
       handleAuthError(failure);
       setIsBusy(false);

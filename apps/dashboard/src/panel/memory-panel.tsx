@@ -134,6 +134,9 @@ function OpenMemory({ memory, history, reload }: OpenMemoryProps) {
   );
   const [message, setMessage] = useState<string>();
   const [error, setError] = useState<unknown>();
+  /** The version that was replaced here. It is shown until the next one is loaded, but cannot be changed. */
+  const [replaced, setReplaced] = useState(0);
+  const isReplaced = memory.version <= replaced;
   const forget = usePendingForget(id);
   const own = isOwn(memory, params);
 
@@ -142,7 +145,8 @@ function OpenMemory({ memory, history, reload }: OpenMemoryProps) {
     setMessage(undefined);
     setMode({ kind: 'editing', field, initial: { draft: { ...draft, ...change }, base } });
   };
-  const leave = (saved?: string) => {
+  const leave = (saved?: string, version = 0) => {
+    setReplaced(version);
     setMode({ kind: 'viewing' });
     setMessage(saved);
     setError(undefined);
@@ -154,6 +158,7 @@ function OpenMemory({ memory, history, reload }: OpenMemoryProps) {
     setError(undefined);
     try {
       await api.update(id, { content }, { ifVersions: [memory.version] });
+      setReplaced(memory.version);
       setMessage('Text restored.');
     } catch (failure) {
       handleAuthError(failure);
@@ -170,8 +175,10 @@ function OpenMemory({ memory, history, reload }: OpenMemoryProps) {
   };
   const correct = () => setMode({ kind: 'correcting' });
   const isViewing = mode.kind === 'viewing' && own;
-  usePanelKeys(isViewing ? { e: () => edit('content'), t: () => edit('tags'), c: correct, '#': toggleForget } : {});
-  useRequestedEdit(id, own, () => edit('content'));
+  usePanelKeys(
+    isViewing && !isReplaced ? { e: () => edit('content'), t: () => edit('tags'), c: correct, '#': toggleForget } : {},
+  );
+  useRequestedEdit(id, own && !isReplaced, () => edit('content'));
   return (
     <>
       {message !== undefined && <Notice kind="good">{message}</Notice>}
@@ -187,7 +194,7 @@ function OpenMemory({ memory, history, reload }: OpenMemoryProps) {
         <MemoryForm latest={memory} initial={mode.initial} focus={mode.field} onSaved={leave} onLeave={() => leave()} />
       )}
       {mode.kind !== 'editing' && (
-        <div className="memory">
+        <div className="memory" inert={isReplaced}>
           <MemoryView memory={memory} isForgetting={forget !== undefined} onEdit={isViewing ? edit : undefined} />
         </div>
       )}
@@ -209,26 +216,7 @@ function OpenMemory({ memory, history, reload }: OpenMemoryProps) {
             onEdit={() => edit('content')}
             onCorrect={correct}
           />
-          <div className="actions">
-            <button type="button" title="Edit (e)" onClick={() => edit('content')}>
-              Edit
-            </button>
-            <button type="button" title="Store what is true now (c)" onClick={correct}>
-              Correct…
-            </button>
-            <button type="button" onClick={() => edit('valid_to', { valid_to: toLocalTime(new Date().toISOString()) })}>
-              No longer true…
-            </button>
-            <button
-              type="button"
-              className={forget ? undefined : 'danger'}
-              title={forget ? 'Undo (#)' : 'Forget (#)'}
-              disabled={forget && forget.state !== 'waiting'}
-              onClick={toggleForget}
-            >
-              {forget ? getUndoLabel(forget) : 'Forget'}
-            </button>
-          </div>
+          <Actions {...{ forget, isReplaced, edit, correct, toggleForget }} />
         </>
       )}
       {!own && (
@@ -240,6 +228,39 @@ function OpenMemory({ memory, history, reload }: OpenMemoryProps) {
         <Context memory={memory} history={history} isOwn={own} session={session} onRestore={restore} reload={reload} />
       )}
     </>
+  );
+}
+
+interface ActionsProps {
+  forget: PendingForget | undefined;
+  isReplaced: boolean;
+  edit: (field: FormField, change?: Partial<UnsavedDraft['draft']>) => void;
+  correct: () => void;
+  toggleForget: () => void;
+}
+
+function Actions({ forget, isReplaced, edit, correct, toggleForget }: ActionsProps) {
+  return (
+    <div className="actions" inert={isReplaced}>
+      <button type="button" title="Edit (e)" onClick={() => edit('content')}>
+        Edit
+      </button>
+      <button type="button" title="Store what is true now (c)" onClick={correct}>
+        Correct…
+      </button>
+      <button type="button" onClick={() => edit('valid_to', { valid_to: toLocalTime(new Date().toISOString()) })}>
+        No longer true…
+      </button>
+      <button
+        type="button"
+        className={forget ? undefined : 'danger'}
+        title={forget ? 'Undo (#)' : 'Forget (#)'}
+        disabled={forget && forget.state !== 'waiting'}
+        onClick={toggleForget}
+      >
+        {forget ? getUndoLabel(forget) : 'Forget'}
+      </button>
+    </div>
   );
 }
 

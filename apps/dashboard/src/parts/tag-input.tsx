@@ -107,6 +107,10 @@ function useSuggestions(text: string | undefined, value: string) {
   );
   const { value: found, error } = useResource(prefix === undefined ? undefined : load);
   const given = parseTags(value);
-  const suggestions = (found?.values ?? []).filter((one) => !given.includes(one.value)).slice(0, MAX_SUGGESTIONS);
+  // The values may be those of an earlier text.
+  const begin = text?.toLowerCase() ?? '';
+  const suggestions = (found?.values ?? [])
+    .filter(({ value: tag }) => !given.includes(tag) && tag.toLowerCase().startsWith(begin))
+    .slice(0, MAX_SUGGESTIONS);
   return { suggestions, hasMore: found?.counted_count !== undefined, error };
 }

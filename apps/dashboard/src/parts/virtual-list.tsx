@@ -107,11 +107,10 @@ export function VirtualList<Item>({
     shownHash.current = location.hash;
     if (restoring.current) restore(restoring.current);
   }, [items.length, params]);
-  const nearEnd = useEffectEvent(() => onNearEnd?.());
   useEffect(() => {
     const isNearEnd = end > items.length - NEAR_END_ITEMS;
-    if ((isNearEnd || restoring.current) && items.length < total) nearEnd();
-  }, [end, items.length, total]);
+    if ((isNearEnd || restoring.current) && items.length < total) onNearEnd?.();
+  }, [end, items.length, total, onNearEnd]);
   return (
     <ul ref={list} className="list" aria-label={label} style={{ height: tops.at(-1) }} onFocusIn={save}>
       {items.slice(first, end).map((item, offset) => (

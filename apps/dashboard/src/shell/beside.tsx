@@ -19,7 +19,8 @@ export function Beside({ id, children }: { id: string; children: ReactNode }) {
   }, []);
   // biome-ignore lint/correctness/useExhaustiveDependencies: another memory takes the focus, too
   useLayoutEffect(() => {
-    place.current?.focus({ preventScroll: true });
+    // A form with a draft has the focus already.
+    if (!place.current?.querySelector('form :focus')) place.current?.focus({ preventScroll: true });
     place.current?.scrollTo(0, 0);
   }, [id]);
   useKeys({ Escape: closeMemory });
