@@ -187,14 +187,25 @@ describe.runIf(hasBrowser())('the panel of one memory', () => {
     const release = await hold(page, `**/memories/${id}`);
     await page.keyboard.press('Control+Enter');
     await page.getByText('Changes saved.').waitFor();
-    for (const key of ['e', 't', 'c', '#']) await page.keyboard.press(key);
-    expect(await panel().locator('form').count()).toBe(0);
-    expect(await page.locator('.toast').count()).toBe(0);
+    const pressAll = async () => {
+      for (const key of ['e', 't', 'c', '#']) await page.keyboard.press(key);
+      expect(await panel().locator('form').count()).toBe(0);
+      expect(await page.locator('.toast').count()).toBe(0);
+    };
+    await pressAll();
     release();
     await button('Edit').click();
     expect(await textField().inputValue()).toBe('The shed is blue');
+    // Also after a form that is left while its save is under way.
+    const releaseSave = await hold(page, /\/update\//);
+    await textField().fill('The shed is red');
+    await page.keyboard.press('Control+Enter');
     await page.keyboard.press('Escape');
-    expect((await read(id)).version).toBe(2);
+    await pressAll();
+    releaseSave();
+    await button('Edit').click();
+    expect(await textField().inputValue()).toBe('The shed is red');
+    expect((await read(id)).version).toBe(3);
   });
 
   it('keeps the draft after Escape until it is discarded', async () => {

@@ -18,8 +18,10 @@ interface MemoryFormProps {
   latest: Memory;
   initial: UnsavedDraft;
   focus: FormField;
-  /** Called after a save, with a message and the version that was replaced. */
-  onSaved: (message: string, replaced: number) => void;
+  /** Called with the version that a save replaces, and with 0 if the save fails. */
+  onReplace: (version: number) => void;
+  /** Called after a save, with a message. */
+  onSaved: (message: string) => void;
   /** Leaves the form; the draft stays. */
   onLeave: () => void;
 }
@@ -28,7 +30,7 @@ interface MemoryFormProps {
  * Edits a memory in the place where it is shown. Stores each edit as a draft. If someone else has changed the memory
  * meanwhile, the person can apply the edits to the new version or discard them.
  */
-export function MemoryForm({ latest, initial, focus, onSaved, onLeave }: MemoryFormProps) {
+export function MemoryForm({ latest, initial, focus, onReplace, onSaved, onLeave }: MemoryFormProps) {
   const { memory, handleAuthError, unsaved } = useService();
   const [{ draft, base }, setState] = useState(initial);
   const [theirs, setTheirs] = useState<Memory>();
@@ -60,16 +62,18 @@ export function MemoryForm({ latest, initial, focus, onSaved, onLeave }: MemoryF
     if (repeated !== undefined) return setError(`Metadata has two fields “${repeated}”. Rename or remove one of them.`);
     setIsBusy(true);
     setError(undefined);
+    onReplace(base.version);
     const stored = unsaved.get('edit', id);
     try {
       const { redacted } = await memory.update(id, change, { ifVersions: [base.version] });
       const newer = unsaved.get('edit', id);
       if (newer && newer !== stored) return await keepTyped(newer);
       unsaved.set('edit', id, undefined);
-      onSaved(redacted ? 'Changes saved. Secrets in the text were removed.' : 'Changes saved.', base.version);
+      onSaved(redacted ? 'Changes saved. Secrets in the text were removed.' : 'Changes saved.');
     } catch (failure) {
       handleAuthError(failure);
       setIsBusy(false);
+      onReplace(0);
       if (failure instanceof MemoryError && failure.code === 'PRECONDITION_FAILED') {
         setTheirs(await memory.memory(id).catch(() => undefined));
       }

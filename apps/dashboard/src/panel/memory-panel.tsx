@@ -134,7 +134,7 @@ function OpenMemory({ memory, history, reload }: OpenMemoryProps) {
   );
   const [message, setMessage] = useState<string>();
   const [error, setError] = useState<unknown>();
-  /** The version that was replaced here. It is shown until the next one is loaded, but cannot be changed. */
+  /** The version that a save here replaces. It is shown until the next one is loaded, but cannot be changed. */
   const [replaced, setReplaced] = useState(0);
   const isReplaced = memory.version <= replaced;
   const forget = usePendingForget(id);
@@ -145,8 +145,7 @@ function OpenMemory({ memory, history, reload }: OpenMemoryProps) {
     setMessage(undefined);
     setMode({ kind: 'editing', field, initial: { draft: { ...draft, ...change }, base } });
   };
-  const leave = (saved?: string, version = 0) => {
-    setReplaced(version);
+  const leave = (saved?: string) => {
     setMode({ kind: 'viewing' });
     setMessage(saved);
     setError(undefined);
@@ -191,7 +190,14 @@ function OpenMemory({ memory, history, reload }: OpenMemoryProps) {
         </Notice>
       )}
       {mode.kind === 'editing' && (
-        <MemoryForm latest={memory} initial={mode.initial} focus={mode.field} onSaved={leave} onLeave={() => leave()} />
+        <MemoryForm
+          latest={memory}
+          initial={mode.initial}
+          focus={mode.field}
+          onReplace={setReplaced}
+          onSaved={leave}
+          onLeave={() => leave()}
+        />
       )}
       {mode.kind !== 'editing' && (
         <div className="memory" inert={isReplaced}>
