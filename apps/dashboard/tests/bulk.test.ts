@@ -83,6 +83,19 @@ describe.runIf(hasBrowser())('bulk actions', () => {
     expect(visit.problems).toEqual([]);
   });
 
+  it('does nothing with the letters after `t` until the script of the form is loaded', async () => {
+    await page.goto('about:blank');
+    const release = await hold(page, /\/views-/);
+    await goTo('');
+    await row(1).focus();
+    await press('x', 't', 'j', 'x', '#', 'Enter');
+    release();
+    await page.getByRole('combobox', { name: 'Tag 1 memory' }).waitFor();
+    expect(await page.locator('.toast').count()).toBe(0);
+    expect(page.url()).not.toContain('open=');
+    expect(visit.problems).toEqual([]);
+  });
+
   it('removes a tag from all memories that match the filter, and undoes it', async () => {
     await goTo('?tag=seaside&session_id=trip-coast');
     await row(1).getByRole('checkbox').click();

@@ -178,9 +178,14 @@ describe.runIf(hasBrowser())('an unsaved draft', () => {
     await page.getByRole('button', { name: 'Save', exact: true }).waitFor();
     expect((await stage.memory.memory(id)).content).toBe('The ferry leaves at ten, or so they say');
     expect(await textField(page).inputValue()).toBe('The ferry leaves at ten, from the old pier');
+    const releaseNext = await hold(page, /\/update\//);
     await page.keyboard.press('Control+Enter');
+    await textField(page).fill('The ferry leaves at noon, from the old pier');
+    // This save waits for the other one.
+    await page.keyboard.press('Control+Enter');
+    releaseNext();
     await page.getByText('Changes saved.').waitFor();
-    expect((await stage.memory.memory(id)).content).toBe('The ferry leaves at ten, from the old pier');
+    expect((await stage.memory.memory(id)).content).toBe('The ferry leaves at noon, from the old pier');
     await close();
   });
 });

@@ -227,7 +227,11 @@ describe.runIf(hasBrowser())('the panel of one memory', () => {
     expect((await read(id)).version).toBe(1);
   });
 
-  it.each(['e', 't', 'c'])('types the keys after `%s` into the form', async (key) => {
+  it.each([
+    ['e', 'Edit memory'],
+    ['t', 'Edit memory'],
+    ['c', 'Correct memory'],
+  ])('types the letters after `%s` into the form', async (key, form) => {
     await open(await store('The loft has mice'));
     const focused = await page.evaluate(async (pressed) => {
       const event = new KeyboardEvent('keydown', { key: pressed, bubbles: true, cancelable: true });
@@ -238,9 +242,9 @@ describe.runIf(hasBrowser())('the panel of one memory', () => {
       port1.start();
       port2.postMessage(undefined);
       await isNextTask;
-      return document.activeElement?.closest('form') !== null;
+      return document.activeElement?.closest('form')?.ariaLabel;
     }, key);
-    expect(focused).toBe(true);
+    expect(focused).toBe(form);
   });
 
   it('completes tags', async () => {

@@ -243,7 +243,11 @@ describe('memoryd import that is interrupted', () => {
     const { code, stderr } = await running.end(signal);
     expect([code, stderr]).toEqual([130, expect.stringContaining('Repeat the command to go on')]);
     expect(await listImports(place)).toMatchObject([{ ended_at: null }]);
-    const repeated = await getJsonInProcess<FileImportResponse>(['import', file, ...place], { env });
+    // The service refuses a second import of a user until it has stored what it had received of the first one.
+    const repeated = await eventually('the repetition', 60_000, async () => {
+      const { code: end, stdout } = await runInProcess(['import', file, '--json', ...place], { env });
+      return end === 0 ? (JSON.parse(stdout) as FileImportResponse) : undefined;
+    });
     expect(repeated.imported_count + repeated.unchanged_count).toBe(count);
     expect(repeated.unchanged_count).toBeGreaterThan(0);
     const imports = await listImports(place);

@@ -36,6 +36,9 @@ export function MemoryForm({ latest, initial, focus, onReplace, onSaved, onLeave
   const [theirs, setTheirs] = useState<Memory>();
   const [error, setError] = useState<unknown>();
   const [isBusy, setIsBusy] = useState(false);
+  const form = useRef<HTMLFormElement>(null);
+  /** Whether a save was asked for while another one was under way. */
+  const isWanted = useRef(false);
   const { id } = base;
 
   const edit = (edited: UnsavedDraft) => {
@@ -54,8 +57,7 @@ export function MemoryForm({ latest, initial, focus, onReplace, onSaved, onLeave
     edit({ draft: rebaseDraft(typed, draft, saved), base: saved });
     setIsBusy(false);
   };
-  const save = async (event: Event) => {
-    event.preventDefault();
+  const save = async () => {
     const change = getChange(base, draft);
     if (!change) return discard();
     const repeated = findRepeatedName(draft);
@@ -72,6 +74,7 @@ export function MemoryForm({ latest, initial, focus, onReplace, onSaved, onLeave
       onSaved(redacted ? 'Changes saved. Secrets in the text were removed.' : 'Changes saved.');
     } catch (failure) {
       handleAuthError(failure);
+      isWanted.current = false;
       setIsBusy(false);
       onReplace(0);
       if (failure instanceof MemoryError && failure.code === 'PRECONDITION_FAILED') {
@@ -79,6 +82,14 @@ export function MemoryForm({ latest, initial, focus, onReplace, onSaved, onLeave
       }
       setError(failure);
     }
+  };
+  useLayoutEffect(() => {
+    if (!isBusy && isWanted.current) form.current?.requestSubmit();
+  }, [isBusy]);
+  const submit = (event: Event) => {
+    event.preventDefault();
+    isWanted.current = isBusy;
+    if (!isBusy) void save();
   };
   const resolve = (keepMine: boolean) => {
     if (!theirs) return;
@@ -88,7 +99,13 @@ export function MemoryForm({ latest, initial, focus, onReplace, onSaved, onLeave
   };
   const isOutdated = latest.version > base.version && !theirs && !isBusy;
   return (
-    <form className="memory-form" onSubmit={save} onKeyDown={createFormKeys(onLeave)} aria-label="Edit memory">
+    <form
+      ref={form}
+      className="memory-form"
+      onSubmit={submit}
+      onKeyDown={createFormKeys(onLeave)}
+      aria-label="Edit memory"
+    >
       {theirs && <Conflict base={base} theirs={theirs} draft={draft} onResolve={resolve} />}
       {error !== undefined && !theirs && <Failure error={error} />}
       {isOutdated && (
