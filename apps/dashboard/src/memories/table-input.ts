@@ -44,8 +44,8 @@ function press(event: KeyboardEvent, input: TableInput, isOutside = false): void
   const found = getBindings(input).find(([names]) => names.includes(name));
   if (!found) return;
   event.preventDefault();
-  // The form of an action is being loaded. What is typed for it must not act on rows.
-  if (input.rowSelection.selection.action !== undefined) return;
+  // The form of an action is being loaded. Letters for it must not act on rows. Escape ends the action.
+  if (input.rowSelection.selection.action !== undefined && name !== 'Escape') return;
   if (isOutside) input.position.moveTo(input.position.active.index);
   // The first step only shows which row is active.
   if (!isOutside || !STEPS.includes(name)) found[1]();
