@@ -83,6 +83,23 @@ describe.runIf(hasBrowser())('bulk actions', () => {
     expect(visit.problems).toEqual([]);
   });
 
+  it('shows the actions on selected memories before the next key', async () => {
+    const findScript = () =>
+      page.evaluate(
+        () => performance.getEntriesByType('resource').find(({ name }) => name.includes('/views-'))?.name ?? '',
+      );
+    await expect.poll(findScript).not.toBe('');
+    // The script has run then. Text, because a function would call the import of the test.
+    await page.evaluate(`import('${await findScript()}').then(() => undefined)`);
+    await row(1).focus();
+    const buttons = await page.evaluate(async () => {
+      document.activeElement?.dispatchEvent(new KeyboardEvent('keydown', { key: 'x', bubbles: true }));
+      await Promise.resolve();
+      return document.querySelectorAll('.bulk-bar button').length;
+    });
+    expect(buttons).toBeGreaterThan(0);
+  });
+
   it('letters after `t` do nothing until the script of the form is loaded', async () => {
     await page.goto('about:blank');
     const release = await hold(page, /\/views-/);
