@@ -2,6 +2,9 @@ import { useState } from 'preact/compat';
 import { changesLists } from '../events.ts';
 import { useEventListener } from '../watch.tsx';
 
+/** Maximum number of forgotten memories that are left out, the latest ones: as many as a map can have. */
+const MAX_FORGOTTEN = 20_000;
+
 /**
  * Follows the events: returns the memories that were forgotten, and whether any other change came after the request for
  * the map. The map is not loaded again with each change, because it is large.
@@ -19,7 +22,7 @@ export function useChanges(askedAt: number | undefined, reload: () => void) {
       else if (event.type === 'forgotten' || event.type === 'gap') reload();
       else if (changesLists(event)) setChangedAt(performance.now());
     }
-    if (ids.length > 0) setForgotten((before) => new Set([...before, ...ids]));
+    if (ids.length > 0) setForgotten((before) => new Set([...before, ...ids].slice(-MAX_FORGOTTEN)));
   });
   return { forgotten, isOutdated: askedAt !== undefined && changedAt > askedAt };
 }
